@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The root of the busy clock: who is in flight and the whole busy time, in one word.
+//!
+//! # The word
+//!
+//! `rank:13 | x:51`. While nobody holds the root, `x` is the busy total `B`. While it has been held
+//! since time `T`, `x` is `T - B`, so the total at time `t` is `t - x`. Both turns are the same
+//! step, `x := t - x`, and everything else leaves `x` alone. One `cmpxchg` therefore ends a
+//! busy period *and* charges it: there is no state in between that could lose a span or charge it
+//! twice, and a reader has the exact total from one load. All of it is modulo 2^51 ns, 26 days;
+//! [`Extended`](super::extended::Extended) restores 64 bits.
+//!
+//! # When the clock is read
+//!
+//! Always between the load of the word and its `cmpxchg`, and again after a failure. So a start
+//! finds the root idle both before and after it reads the time, and no idle gap is charged.
+//!
+//! For an end that is not enough. `x` does not move while the root is held, so a word with one
+//! holder can come back: the last holder loads it and reads 10; another arrives at 11 and
+//! departs at 20; the word is as it was, the `cmpxchg` succeeds, and the period would close at 10. Hence
+//! the *rank*, which is not quite the count of holders:
+//!
+//! | rank | holders | |
+//! |---|---|---|
+//! | 0 | 0 | idle |
+//! | 1 | 1 | *sole*: nobody else has arrived since this rank was set |
+//! | 2 | 1 | *shared*: others have come and gone |
+//! | n > 2 | n - 1 | |
+//!
+//! Only rank 1 can close a period. A departer that finds rank 2 first sets rank 1, and only then reads the
+//! clock. It alone could set it, as nobody else holds the root, and any arrival takes it away for
+//! good (1 becomes 3, 3 becomes 2). So if its `cmpxchg` from rank 1 succeeds, nothing has happened since it
+//! read the clock. The common case, a period with a single holder, still closes with one `cmpxchg`.
+//!
+//! An idle word comes back only after a period of zero length, which changes no total.
+//!
+//! # When the clock steps back
+//!
+//! The time of the last turn is kept beside the word as a hint, and no event is placed before
+//! it. An event that had to be moved is reported as clamped. The hint is stored after the turn, so it may be stale; then the
+//! clamp is weaker, and the total is off by at most the backward step of the clock itself, never
+//! by an idle gap.
+
+use super::nsec::{
+    Clock,
+    Nsec, //
+};
+use super::sync::{
+    Acquire,
+    Atomic,
+    Full,
+    Relaxed, //
+};
+
+/// Width of the busy total in the root's word.
+pub const TOTAL_BITS: u32 = 51;
+
+const TOTAL_MASK: u64 = (1 << TOTAL_BITS) - 1;
+
+const IDLE: u64 = 0;
+const SOLE: u64 = 1;
+const SHARED: u64 = 2;
+
+/// The root's word; see the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word(u64);
+
+impl Word {
+    const fn new(rank: u64, x: u64) -> Self {
+        Self(rank << TOTAL_BITS | x & TOTAL_MASK)
+    }
+
+    const fn rank(self) -> u64 {
+        self.0 >> TOTAL_BITS
+    }
+
+    const fn x(self) -> u64 {
+        self.0 & TOTAL_MASK
+    }
+
+    /// Returns the word with another rank and the same meaning of `x`.
+    const fn ranked(self, rank: u64) -> Self {
+        Self::new(rank, self.x())
+    }
+
+    /// Returns the word after the root became busy or idle at `t`.
+    const fn turned(self, rank: u64, t: Nsec) -> Self {
+        Self::new(rank, t.0.wrapping_sub(self.x()))
+    }
+
+    /// Returns the busy total at `t`, modulo 2^51 ns.
+    const fn total(self, t: Nsec) -> u64 {
+        match self.rank() {
+            IDLE => self.x(),
+            _ => t.0.wrapping_sub(self.x()) & TOTAL_MASK,
+        }
+    }
+
+    /// Returns whether the total runs, or rests, from the same origin in both words.
+    const fn same_span(self, other: Self) -> bool {
+        self.x() == other.x() && (self.rank() == IDLE) == (other.rank() == IDLE)
+    }
+}
+
+/// When an event took place at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The time to book the event under.
+    pub time: Nsec,
+    /// The clock was behind the last turn of the root, and `time` was moved forward to it.
+    pub clamped: bool,
+}
+
+impl Stamp {
+    /// Returns the stamp of an event that happened at `time` by the clock.
+    pub const fn exact(time: Nsec) -> Self {
+        Self {
+            time,
+            clamped: false,
+        }
+    }
+}
+
+/// The word that an arrival saw before it read the clock.
+#[derive(Debug)]
+#[must_use = "an arrival takes effect in `Root::arrive`"]
+pub struct Arriving(Word);
+
+/// The word that a departer saw, or made, before it read the clock.
+#[derive(Debug)]
+#[must_use = "a departure takes effect in `Root::depart`"]
+pub struct Departing(Word);
+
+/// The busy clock of one block device, shared by its leaves.
+///
+/// It has room for 8190 holders: one for each leaf that is not idle, and for a moment one for each
+/// start that is under way.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Root {
+    word: Atomic<u64>,
+    last: Atomic<u64>,
+}
+
+impl Default for Root {
+    fn default() -> Self {
+        Self {
+            word: Atomic::new(0),
+            last: Atomic::new(0),
+        }
+    }
+}
+
+impl Root {
+    /// Looks at the root before the clock is read for [`Root::arrive`].
+    pub fn arriving(&self) -> Arriving {
+        Arriving(self.peek())
+    }
+
+    /// Takes hold of the root at `t`, read after `seen`; returns the time it came to be.
+    ///
+    /// If others changed the root meanwhile, the time is read anew from `clock`.
+    pub fn arrive(&self, seen: Arriving, mut t: Nsec, clock: &impl Clock) -> Stamp {
+        let Arriving(mut word) = seen;
+        loop {
+            let stamp = self.stamp(t);
+            let next = match word.rank() {
+                IDLE => word.turned(SOLE, stamp.time),
+                SOLE => word.ranked(SHARED.wrapping_add(1)),
+                rank => word.ranked(rank.wrapping_add(1)),
+            };
+            if self.swap(word, next) {
+                if word.rank() == IDLE {
+                    self.hint(stamp);
+                }
+                return stamp;
+            }
+            word = self.peek();
+            t = clock.now();
+        }
+    }
+
+    /// Prepares the root before the clock is read for [`Root::depart`].
+    ///
+    /// The caller holds the root.
+    pub fn departing(&self) -> Departing {
+        loop {
+            let word = self.peek();
+            if word.rank() != SHARED {
+                return Departing(word);
+            }
+            let sole = word.ranked(SOLE);
+            if self.swap(word, sole) {
+                return Departing(sole);
+            }
+        }
+    }
+
+    /// Lets go of the root at `t`, read after `seen`; returns the time it came to be.
+    ///
+    /// If others changed the root meanwhile, the time is read anew from `clock`. Returns `None` and
+    /// changes nothing if nobody holds the root.
+    pub fn depart(&self, seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Stamp> {
+        let Departing(mut word) = seen;
+        loop {
+            let stamp = self.stamp(t);
+            let next = match word.rank() {
+                IDLE => return None,
+                SOLE => word.turned(IDLE, stamp.time),
+                rank => word.ranked(rank.wrapping_sub(1)),
+            };
+            if self.swap(word, next) {
+                if word.rank() == SOLE {
+                    self.hint(stamp);
+                }
+                return Some(stamp);
+            }
+            Departing(word) = self.departing();
+            t = clock.now();
+        }
+    }
+
+    /// Returns the time and the busy total at that time, in ns modulo 2^51. Writes nothing.
+    ///
+    /// The total includes the open period. It can only be ahead of the final one, by the time
+    /// between clock and `cmpxchg` of an end that is under way, and only until that is through.
+    pub fn read(&self, clock: &impl Clock) -> (Nsec, u64) {
+        let mut word = self.peek();
+        loop {
+            let now = clock.now();
+            let again = self.peek();
+            if word.same_span(again) {
+                return (now, word.total(now));
+            }
+            word = again;
+        }
+    }
+
+    /// Returns whether anybody holds the root.
+    pub fn is_busy(&self) -> bool {
+        self.peek().rank() != IDLE
+    }
+
+    fn peek(&self) -> Word {
+        // ORDERING: Acquire. The clock is read next; what the word holds was read from it earlier.
+        Word(self.word.load(Acquire))
+    }
+
+    /// Returns the stamp of an event at clock time `t`, not before the last turn.
+    fn stamp(&self, t: Nsec) -> Stamp {
+        // ORDERING: Relaxed. A hint: a stale one clamps less.
+        let last = Nsec(self.last.load(Relaxed));
+        Stamp {
+            time: t.max(last),
+            clamped: t < last,
+        }
+    }
+
+    /// Keeps the time of a turn for [`Root::stamp`].
+    fn hint(&self, stamp: Stamp) {
+        // ORDERING: Relaxed. See `stamp`: nothing relies on when, or whether, this is seen.
+        self.last.store(stamp.time.0, Relaxed);
+    }
+
+    /// Replaces `old` by `new`, unless the word has changed.
+    fn swap(&self, old: Word, new: Word) -> bool {
+        // ORDERING: Full. Release hands the time in `new` to whoever reads the clock after seeing
+        // it; acquire puts the clock that closes a period behind the departures before it.
+        self.word.cmpxchg(old.0, new.0, Full).is_ok()
+    }
+}
+
+#[cfg(any(test, CONFIG_KUNIT))]
+#[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_root))]
+mod tests {
+    use super::*;
+
+    fn at(t: u64) -> impl Clock {
+        move || Nsec(t)
+    }
+
+    fn arrive(root: &Root, t: u64) -> Nsec {
+        root.arrive(root.arriving(), Nsec(t), &at(t)).time
+    }
+
+    fn depart(root: &Root, t: u64) -> Nsec {
+        let stamp = root.depart(root.departing(), Nsec(t), &at(t));
+        stamp.unwrap_or(Stamp::exact(Nsec(0))).time
+    }
+
+    fn total(root: &Root, t: u64) -> u64 {
+        root.read(&at(t)).1
+    }
+
+    #[test]
+    fn overlapping_holders_are_busy_once() {
+        let root = Root::default();
+        arrive(&root, 100);
+        arrive(&root, 140);
+        depart(&root, 150);
+        depart(&root, 180);
+        assert_eq!(total(&root, 1000), 80);
+        assert!(!root.is_busy());
+    }
+
+    #[test]
+    fn an_idle_gap_is_not_charged() {
+        let root = Root::default();
+        arrive(&root, 0);
+        depart(&root, 100);
+        arrive(&root, 1_000_000);
+        arrive(&root, 1_000_000);
+        depart(&root, 1_000_030);
+        depart(&root, 1_000_030);
+        assert_eq!(total(&root, 2_000_000), 130);
+    }
+
+    #[test]
+    fn a_reader_sees_the_open_span() {
+        let root = Root::default();
+        arrive(&root, 10);
+        assert_eq!(total(&root, 10), 0);
+        assert_eq!(total(&root, 25), 15);
+    }
+
+    #[test]
+    fn a_stale_end_does_not_close_the_period() {
+        let root = Root::default();
+        arrive(&root, 0);
+        let last = root.departing();
+        arrive(&root, 11);
+        depart(&root, 20);
+        // The last holder read 10 before the other came and went: it must look again.
+        let stamp = root.depart(last, Nsec(10), &at(21));
+        assert_eq!(stamp, Some(Stamp::exact(Nsec(21))));
+        assert_eq!(total(&root, 30), 21);
+    }
+
+    #[test]
+    fn a_stale_start_does_not_open_one_in_the_past() {
+        let root = Root::default();
+        let late = root.arriving();
+        arrive(&root, 10);
+        depart(&root, 20);
+        let stamp = root.arrive(late, Nsec(5), &at(50));
+        assert_eq!(stamp, Stamp::exact(Nsec(50)));
+        depart(&root, 60);
+        assert_eq!(total(&root, 100), 20);
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_is_clamped() {
+        let root = Root::default();
+        arrive(&root, 100);
+        let stamp = root.depart(root.departing(), Nsec(90), &at(90));
+        let clamped = Stamp {
+            time: Nsec(100),
+            clamped: true,
+        };
+        assert_eq!(stamp, Some(clamped));
+        assert_eq!(total(&root, 200), 0);
+    }
+
+    #[test]
+    fn nobody_departs_from_an_idle_root() {
+        let root = Root::default();
+        assert_eq!(root.depart(root.departing(), Nsec(5), &at(5)), None);
+        assert!(!root.is_busy());
+    }
+
+    #[test]
+    fn the_total_survives_the_wrap_of_its_word() {
+        let root = Root {
+            word: Atomic::new(TOTAL_MASK),
+            last: Atomic::new(0),
+        };
+        let start = TOTAL_MASK.wrapping_mul(5);
+        arrive(&root, start);
+        depart(&root, start.wrapping_add(8));
+        assert_eq!(total(&root, start.wrapping_add(20)), 7);
+    }
+}

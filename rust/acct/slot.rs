@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Slots: one CPU's counters, and what an event adds to them.
+//!
+//! # Reading a slot untorn
+//!
+//! A snapshot needs counts and sums that belong together: `time_in_queue` holds the sum of all
+//! start times, and one start counted but not summed would be wrong by the age of the machine.
+//! An event is several adds, and an interrupt may put another event of the same CPU between any
+//! two of them, so a sequence count would need interrupts off. Instead a slot has two halves, for starts and
+//! for ends, and an event first adds one to its half's `begun` and last of all one to its `done`.
+//!
+//! A reader loads `done`, then the values, then `begun`, and takes the values if the two are
+//! equal. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
+//! `done`, loaded first, then they were equal all the while: no event was under way, however they
+//! nest, and none began.
+//!
+//! This needs the adds of one CPU to be seen in order: each add is a release and each load an
+//! acquire. On x86 plain ones are. A weakly ordered machine must implement the traits with real ones.
+//!
+//! # Layout
+//!
+//! The starts are one cache line; so are the ends of reads and writes. The rest follows.
+
+use super::nsec::Nsec;
+use super::sgrp::{
+    Direction,
+    StatGroup, //
+};
+
+/// One counter of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell(usize);
+
+impl Cell {
+    /// The number of cells in a slot. Zeroed cells are a slot to which nothing has happened.
+    pub const COUNT: usize = ENDS + END_CELLS;
+
+    /// Returns the cell's place in the slot.
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// The slot of the CPU that the caller runs on and cannot leave meanwhile.
+pub trait Slot {
+    /// Adds `n` to a cell, wrapping, in one step with respect to interrupts, and with release
+    /// ordering.
+    fn add(&self, cell: Cell, n: u64);
+}
+
+/// The slots of all CPUs of one device, for a reader.
+pub trait Slots {
+    /// Returns the CPUs that have a slot.
+    fn cpus(&self) -> impl Iterator<Item = usize>;
+
+    /// Returns the value of a cell, with acquire ordering.
+    fn load(&self, cpu: usize, cell: Cell) -> u64;
+
+    /// Called between CPUs and before another try; may sleep.
+    fn relax(&self) {}
+}
+
+/// First cell of the starts.
+pub(super) const STARTS: usize = 0;
+/// Number of the starts' cells.
+pub(super) const START_CELLS: usize = REST + 4;
+/// First cell of the ends.
+pub(super) const ENDS: usize = STARTS + START_CELLS;
+/// Number of the ends' cells.
+pub(super) const END_CELLS: usize = REST + 2 * StatGroup::COUNT;
+
+// Within a half:
+const BEGUN: usize = 0;
+/// Events of reads that are through; those of writes follow.
+pub(super) const DONE: usize = 1;
+/// Sum of the events' times.
+pub(super) const SUM: usize = 3;
+/// Starts: sectors by `StatGroup::own_sectors()`. Ends: I/Os and ns of each group.
+pub(super) const REST: usize = 4;
+
+const fn done(half: usize, group: StatGroup) -> Cell {
+    Cell(match group.direction() {
+        Direction::Read => half + DONE,
+        Direction::Write => half + DONE + 1,
+    })
+}
+
+/// Books the start of an I/O of `sectors` sectors at `t`.
+///
+/// The sectors count only for groups that never merge, as the size of the others is known later.
+pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
+    slot.add(Cell(STARTS + BEGUN), 1);
+    slot.add(Cell(STARTS + SUM), t.0);
+    if let Some(place) = group.own_sectors() {
+        slot.add(Cell(STARTS + REST + place), sectors);
+    }
+    slot.add(done(STARTS, group), 1);
+}
+
+/// Books the completion at `t` of an I/O whose latency counts from `start_time`.
+///
+/// That is its own start, or the earliest of those that were merged into it.
+pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, start_time: Nsec) {
+    let ios = ENDS + REST + 2 * group.index();
+    slot.add(Cell(ENDS + BEGUN), 1);
+    slot.add(Cell(ENDS + SUM), t.0);
+    slot.add(Cell(ios), 1);
+    slot.add(Cell(ios + 1), t.since(start_time));
+    slot.add(done(ENDS, group), 1);
+}
+
+/// Books that an I/O left at `t`, absorbed by another, which completes for both.
+pub fn absorbed(slot: &impl Slot, t: Nsec, group: StatGroup) {
+    slot.add(Cell(ENDS + BEGUN), 1);
+    slot.add(Cell(ENDS + SUM), t.0);
+    slot.add(done(ENDS, group), 1);
+}
+
+/// Returns a CPU's half that starts at cell `first`, as it was at one moment.
+///
+/// It tries until no event is under way: with a slot's owner pinned, a few loads' time.
+pub(super) fn read<const N: usize>(slots: &impl Slots, cpu: usize, first: usize) -> [u64; N] {
+    loop {
+        let mut half = [0; N];
+        for (place, value) in half.iter_mut().enumerate().skip(DONE) {
+            *value = slots.load(cpu, Cell(first + place));
+        }
+        half[BEGUN] = slots.load(cpu, Cell(first + BEGUN));
+        if half[BEGUN] == half[DONE].wrapping_add(half[DONE + 1]) {
+            return half;
+        }
+        slots.relax();
+    }
+}
+
+#[cfg(any(test, CONFIG_KUNIT))]
+#[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_slot))]
+mod tests {
+    use super::*;
+
+    type Value = core::cell::Cell<u64>;
+
+    /// One CPU whose reader is interrupted by an event before its load number `interrupt`.
+    struct OneCpu {
+        cells: [Value; Cell::COUNT],
+        loads: Value,
+        interrupt: u64,
+    }
+
+    impl OneCpu {
+        fn new(interrupt: u64) -> Self {
+            Self {
+                cells: [const { Value::new(0) }; Cell::COUNT],
+                loads: Value::new(0),
+                interrupt,
+            }
+        }
+    }
+
+    impl Slot for OneCpu {
+        fn add(&self, cell: Cell, n: u64) {
+            let value = &self.cells[cell.index()];
+            value.set(value.get().wrapping_add(n));
+        }
+    }
+
+    impl Slots for OneCpu {
+        fn cpus(&self) -> impl Iterator<Item = usize> {
+            0..1
+        }
+
+        fn load(&self, _: usize, cell: Cell) -> u64 {
+            self.loads.set(self.loads.get().wrapping_add(1));
+            if self.loads.get() == self.interrupt {
+                start(self, Nsec(50), StatGroup::Write, 8);
+            }
+            self.cells[cell.index()].get()
+        }
+    }
+
+    #[test]
+    fn an_event_during_the_read_does_not_tear_it() {
+        for interrupt in 1..=START_CELLS as u64 {
+            let cpu = OneCpu::new(interrupt);
+            start(&cpu, Nsec(100), StatGroup::Read, 8);
+            let half: [u64; START_CELLS] = read(&cpu, 0, STARTS);
+            assert_eq!(half[SUM], 100 * half[DONE] + 50 * half[DONE + 1]);
+        }
+    }
+
+    #[test]
+    fn an_end_adds_its_latency_to_its_group() {
+        let cpu = OneCpu::new(0);
+        end(&cpu, Nsec(100), StatGroup::Discard, Nsec(40));
+        end(&cpu, Nsec(100), StatGroup::Discard, Nsec(110));
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS);
+        let ios = REST + 2 * StatGroup::Discard.index();
+        assert_eq!(half[ios], 2);
+        assert_eq!(half[ios + 1], 60);
+        assert_eq!(half[SUM], 200);
+        assert_eq!(half[DONE + 1], 2);
+    }
+
+    #[test]
+    fn what_is_absorbed_is_no_completed_io() {
+        let cpu = OneCpu::new(0);
+        absorbed(&cpu, Nsec(100), StatGroup::Read);
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS);
+        assert_eq!(half[DONE], 1);
+        assert_eq!(half[REST], 0);
+    }
+
+    #[test]
+    fn only_groups_that_never_merge_count_sectors() {
+        let cpu = OneCpu::new(0);
+        start(&cpu, Nsec(1), StatGroup::Write, 8);
+        start(&cpu, Nsec(1), StatGroup::WriteZeroes, 16);
+        let half: [u64; START_CELLS] = read(&cpu, 0, STARTS);
+        assert_eq!(half[REST..], [0, 16, 0, 0]);
+    }
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The text of the sysfs files, written by the module and read by the tool.
+//!
+//! `Display` writes a whole file with its newline; `FromStr` reads one. Numbers are unsigned
+//! decimals of 64 bits.
+
+use core::fmt;
+use core::str::{
+    FromStr,
+    SplitAsciiWhitespace, //
+};
+
+use super::sgrp::StatGroup;
+
+/// The counts of one stat group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// I/Os completed.
+    pub ios: u64,
+    /// Requests and bios merged into another.
+    pub merges: u64,
+    /// Sectors of 512 bytes.
+    pub sectors: u64,
+    /// Sum of the latencies of completed I/Os, in ns.
+    pub nsecs: u64,
+}
+
+/// The file `stat`: one line of at least 40 fields. Later versions append more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// When it was taken, in ns of `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// Time with at least one I/O in flight, in ns.
+    pub io_ticks: u64,
+    /// Integral of in-flight over time, in ns.
+    pub time_in_queue: u64,
+    /// I/Os in flight.
+    pub in_flight: u64,
+    /// The groups, by [`StatGroup::index`].
+    pub groups: [Group; StatGroup::COUNT],
+}
+
+/// The file `in_flight`: one line of reads and writes, like the kernel's `inflight`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Reads in flight.
+    pub reads: u64,
+    /// Writes in flight.
+    pub writes: u64,
+}
+
+/// The file `anomalies`: a line `name value` for each. A reader passes over names it does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anomalies {
+    /// Events placed later than the clock said, as that was behind an earlier event.
+    pub clamped: u64,
+    /// Ends without a start.
+    pub orphans: u64,
+    /// Starts that could not be followed to their end.
+    pub lost_starts: u64,
+}
+
+/// Why a text cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The field at fault.
+    pub field: Field,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// The name of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// One that stands alone.
+    Named(&'static str),
+    /// A count of a group.
+    Of(StatGroup, &'static str),
+}
+
+/// What can be wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not there.
+    Missing,
+    /// It is not an unsigned 64-bit decimal.
+    NotANumber,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Of(group, name) => write!(f, "{}.{name}", group.name()),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fault = match self.fault {
+            Fault::Missing => "is missing",
+            Fault::NotANumber => "is not a number",
+        };
+        write!(f, "field {} {fault}", self.field)
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Reads the number in `text` as `field`.
+fn number(text: Option<&str>, field: Field) -> Result<u64, Error> {
+    let text = text.ok_or(Error {
+        field,
+        fault: Fault::Missing,
+    })?;
+    // `u64::from_str` takes a leading plus sign, which no file has.
+    match text.parse() {
+        Ok(value) if !text.starts_with('+') => Ok(value),
+        _ => Err(Error {
+            field,
+            fault: Fault::NotANumber,
+        }),
+    }
+}
+
+fn named(words: &mut SplitAsciiWhitespace<'_>, name: &'static str) -> Result<u64, Error> {
+    number(words.next(), Field::Named(name))
+}
+
+impl fmt::Display for Stat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {}",
+            self.time_ns, self.io_ticks, self.time_in_queue, self.in_flight
+        )?;
+        for group in &self.groups {
+            write!(
+                f,
+                " {} {} {} {}",
+                group.ios, group.merges, group.sectors, group.nsecs
+            )?;
+        }
+        f.write_str("\n")
+    }
+}
+
+impl FromStr for Stat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut words = text.split_ascii_whitespace();
+        let mut stat = Self {
+            time_ns: named(&mut words, "time_ns")?,
+            io_ticks: named(&mut words, "io_ticks")?,
+            time_in_queue: named(&mut words, "time_in_queue")?,
+            in_flight: named(&mut words, "in_flight")?,
+            ..Self::default()
+        };
+        for group in StatGroup::ALL {
+            let mut field = |name| number(words.next(), Field::Of(group, name));
+            stat.groups[group.index()] = Group {
+                ios: field("ios")?,
+                merges: field("merges")?,
+                sectors: field("sectors")?,
+                nsecs: field("nsecs")?,
+            };
+        }
+        Ok(stat)
+    }
+}
+
+impl fmt::Display for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:8} {:8}", self.reads, self.writes)
+    }
+}
+
+impl FromStr for InFlight {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut words = text.split_ascii_whitespace();
+        Ok(Self {
+            reads: named(&mut words, "reads")?,
+            writes: named(&mut words, "writes")?,
+        })
+    }
+}
+
+impl fmt::Display for Anomalies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "clamped {}", self.clamped)?;
+        writeln!(f, "orphans {}", self.orphans)?;
+        writeln!(f, "lost_starts {}", self.lost_starts)
+    }
+}
+
+impl FromStr for Anomalies {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let field = |name: &'static str| {
+            let value = text.lines().find_map(|line| {
+                let (key, value) = line.split_once(' ')?;
+                (key == name).then_some(value)
+            });
+            number(value, Field::Named(name))
+        };
+        Ok(Self {
+            clamped: field("clamped")?,
+            orphans: field("orphans")?,
+            lost_starts: field("lost_starts")?,
+        })
+    }
+}
+
+#[cfg(any(test, CONFIG_KUNIT))]
+#[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_wire))]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 \
+                        25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 18446744073709551615\n";
+
+    /// Accepts one text and nothing else.
+    struct Expect<'a>(&'a str);
+
+    impl fmt::Write for Expect<'_> {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+
+    fn writes(value: &dyn fmt::Display, text: &str) -> bool {
+        let mut rest = Expect(text);
+        fmt::write(&mut rest, format_args!("{value}")).is_ok() && rest.0.is_empty()
+    }
+
+    fn fault<T>(result: Result<T, Error>, text: &str) -> bool {
+        result.is_err_and(|error| writes(&error, text))
+    }
+
+    #[test]
+    fn a_stat_line_goes_round() {
+        let stat: Stat = LINE.parse().unwrap_or_default();
+        assert_eq!(stat.time_in_queue, 3);
+        assert_eq!(stat.groups[1].ios, 9);
+        assert_eq!(stat.groups[8].nsecs, u64::MAX);
+        assert!(writes(&stat, LINE));
+    }
+
+    #[test]
+    fn fields_of_a_later_version_are_passed_over() {
+        let line = "1 2 3 4 1 1 1 1 2 2 2 2 3 3 3 3 4 4 4 4 5 5 5 5 6 6 6 6 7 7 7 7 8 8 8 8 \
+                    9 9 9 9 new -1\n";
+        assert_eq!(line.parse::<Stat>().map(|stat| stat.groups[8].ios), Ok(9));
+    }
+
+    #[test]
+    fn a_bad_field_is_named() {
+        assert!(fault("".parse::<Stat>(), "field time_ns is missing"));
+        assert!(fault(
+            "1 2 3 4 5 6 7".parse::<Stat>(),
+            "field read.nsecs is missing"
+        ));
+        assert!(fault(
+            "1 2 3 4 5 6 7 8 -9".parse::<Stat>(),
+            "field write.ios is not a number"
+        ));
+        assert!(fault(
+            "1 +2".parse::<Stat>(),
+            "field io_ticks is not a number"
+        ));
+        assert!(fault(
+            "1 18446744073709551616".parse::<Stat>(),
+            "field io_ticks is not a number"
+        ));
+    }
+
+    #[test]
+    fn in_flight_looks_like_the_kernels() {
+        let in_flight = InFlight {
+            reads: 3,
+            writes: 12,
+        };
+        assert!(writes(&in_flight, "       3       12\n"));
+        assert_eq!("       3       12\n".parse(), Ok(in_flight));
+    }
+
+    #[test]
+    fn anomalies_go_round() {
+        let text = "clamped 1\norphans 2\nlost_starts 3\n";
+        let anomalies: Anomalies = text.parse().unwrap_or_default();
+        assert_eq!(anomalies.orphans, 2);
+        assert!(writes(&anomalies, text));
+    }
+
+    #[test]
+    fn anomalies_are_found_by_name() {
+        let text = "news x\nlost_starts 3\nclamped 1\norphans 2\n";
+        assert_eq!(text.parse::<Anomalies>().map(|a| a.lost_starts), Ok(3));
+        assert!(fault(
+            "clamped 1\norphans 2\n".parse::<Anomalies>(),
+            "field lost_starts is missing"
+        ));
+    }
+}
