@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `blkacct check`: from what is asked to what is printed.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use anyhow::{bail, Context};
+
+use crate::cli::{CheckArgs, FileFormat};
+use crate::exit::{Exit, NotAvailable};
+use crate::judge::{self, Reported};
+use crate::live;
+use crate::oracle::{replay, Oracle, Truth};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::snapshot;
+use crate::source::{Dev, Evidence, Format, Stream};
+
+/// Runs the check.
+///
+/// # Errors
+///
+/// Whatever keeps it from a verdict.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if let Some(disk) = &args.live {
+        let (truth, evidence, reported) = live::run(disk, args)?;
+        return conclude(args, disk, &truth, &evidence, &reported);
+    }
+    match args.format {
+        FileFormat::Case => cases(args),
+        FileFormat::Ftrace => trace(args, Format::Ftrace),
+        FileFormat::PerfScript => trace(args, Format::PerfScript),
+        FileFormat::Blkparse => trace(args, Format::Blkparse),
+    }
+}
+
+/// Plays cases and prints each expectation with what was found.
+fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.disk.is_some() || !args.stat.is_empty() {
+        bail!("--disk and --stat are for traces; say which format with --format");
+    }
+    let mut out = io::stdout().lock();
+    let mut failed = 0;
+    for path in &args.files {
+        let name = path.display();
+        let mut text = String::new();
+        open(path)?
+            .read_to_string(&mut text)
+            .with_context(|| name.to_string())?;
+        let case = cases::parse(&text)
+            .with_context(|| format!("{name}: not a case; is it a trace? then give --format"))?;
+        let outcomes = replay::replay(&case).with_context(|| name.to_string())?;
+        if outcomes.is_empty() {
+            bail!("{name}: expects nothing; add an `expect` line");
+        }
+        for outcome in outcomes {
+            let when = outcome.at_us.map(|at| format!("@{at}")).unwrap_or_default();
+            write!(
+                out,
+                "{name}:{}: expect{when} {}",
+                outcome.line, outcome.device
+            )?;
+            for &(key, want, found) in &outcome.found {
+                let key = key.name();
+                if want == found {
+                    write!(out, " {key}={found} ok")?;
+                } else {
+                    failed += 1;
+                    write!(out, " {key}={found} FAIL (expected {want})")?;
+                }
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(if failed == 0 {
+        Exit::Ok
+    } else {
+        Exit::CheckFailed
+    })
+}
+
+/// Reads a trace and prints the truth, beside what was reported if that is given.
+fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
+    let [path] = args.files.as_slice() else {
+        bail!("one trace at a time: a window has one trace");
+    };
+    let Some(disk) = &args.disk else {
+        bail!("which disk? a trace has events of many; give --disk");
+    };
+    let dev = device(disk, &args.root)?;
+    let stat = match args.stat.as_slice() {
+        [] => None,
+        [before, after] => Some((snapshot::stat(before)?, snapshot::stat(after)?)),
+        _ => bail!("--stat is given twice: the beginning and the end of the window"),
+    };
+    let mut oracle = match &stat {
+        None => Oracle::whole(args.skew_ns),
+        Some(_) if format == Format::Blkparse => {
+            bail!("the times of blkparse count from its start; use --format ftrace or perf-script with --stat")
+        }
+        Some((before, after)) if after.time_ns <= before.time_ns => {
+            bail!("the second --stat is not later than the first; exchange them")
+        }
+        Some((before, after)) => {
+            let mut oracle = Oracle::window(before.time_ns, before.in_flight, args.skew_ns);
+            oracle.close(after.time_ns);
+            oracle
+        }
+    };
+    let name = path.display().to_string();
+    let progress = Progress::new(args.progress);
+    let mut stream = Stream::new(&name, open(path)?, format, dev, progress);
+    let mut sink = |event| oracle.event(&event);
+    stream.read(&mut sink)?;
+    let evidence = stream.finish(&mut sink);
+    let reported = Reported {
+        stat,
+        ..Reported::default()
+    };
+    conclude(args, disk, &oracle.finish(), &evidence, &reported)
+}
+
+/// Prints the report. Unfit evidence is an error, after all that can be said has been said.
+fn conclude(
+    args: &CheckArgs,
+    disk: &str,
+    truth: &Truth,
+    evidence: &Evidence,
+    reported: &Reported,
+) -> anyhow::Result<Exit> {
+    let mut report = Report {
+        disk: disk.to_owned(),
+        from_ns: truth.from,
+        to_ns: truth.to,
+        skew_ns: args.skew_ns,
+        events: evidence.events,
+        pass: false,
+        doubts: judge::doubts(truth, evidence, reported),
+        notes: judge::notes(truth),
+        fields: judge::fields(truth, reported, args.skew_ns),
+    };
+    report.pass = report.doubts.is_empty() && !report.is_wrong();
+    let mut out = io::stdout().lock();
+    if args.json {
+        report.json(&mut out)?;
+    } else {
+        report.table(&mut out)?;
+    }
+    if !report.doubts.is_empty() {
+        bail!("no verdict: {}", report.doubts.join("; "));
+    }
+    Ok(if report.is_wrong() {
+        Exit::CheckFailed
+    } else {
+        Exit::Ok
+    })
+}
+
+/// Opens a file, or standard input for `-`.
+fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    Ok(Box::new(file))
+}
+
+/// Finds the device number of a whole disk, given by name or by number.
+pub fn device(disk: &str, root: &Path) -> anyhow::Result<Dev> {
+    let numbers = |text: &str| {
+        let (major, minor) = text.trim().split_once([':', ','])?;
+        Some(Dev {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    };
+    if let Some(dev) = numbers(disk) {
+        return Ok(dev);
+    }
+    let path = root.join("sys/block").join(disk).join("dev");
+    let text = fs::read_to_string(&path).map_err(|_| {
+        NotAvailable(format!(
+            "{disk}: no such whole disk here; give its number as MAJOR:MINOR"
+        ))
+    })?;
+    numbers(&text).with_context(|| format!("{}: not a device number", path.display()))
+}

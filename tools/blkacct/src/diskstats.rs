@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the kernel reports: a disk's line of `/proc/diskstats` (`Documentation/admin-guide/iostats.rst`).
+
+/// A disk's figures. Times are in ms, as the kernel gives them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Diskstats {
+    /// Reads, writes, discards.
+    pub groups: [Classic; 3],
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Time with I/O in flight.
+    pub io_ticks_ms: u64,
+    /// Weighted time.
+    pub time_in_queue_ms: u64,
+}
+
+/// Figures of one of the kernel's groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Classic {
+    /// Completed I/O.
+    pub ios: u64,
+    /// Merged bios and requests.
+    pub merges: u64,
+    /// Sum of latencies.
+    pub ms: u64,
+}
+
+/// Finds the line of `disk`; none if it is not there or lacks a field.
+pub fn parse(text: &str, disk: &str) -> Option<Diskstats> {
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().nth(2) == Some(disk))?;
+    let mut fields = line
+        .split_whitespace()
+        .skip(3)
+        .map(|word| word.parse::<u64>());
+    let mut next = || fields.next()?.ok();
+    let mut group = || {
+        let (ios, merges, _sectors, ms) = (next()?, next()?, next()?, next()?);
+        Some(Classic { ios, merges, ms })
+    };
+    let (read, write) = (group()?, group()?);
+    let (in_flight, io_ticks_ms, time_in_queue_ms) = (next()?, next()?, next()?);
+    let mut group = || {
+        let (ios, merges, _sectors, ms) = (next()?, next()?, next()?, next()?);
+        Some(Classic { ios, merges, ms })
+    };
+    Some(Diskstats {
+        groups: [read, write, group()?],
+        in_flight,
+        io_ticks_ms,
+        time_in_queue_ms,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n   \
+                        8       1 sda1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+
+    #[test]
+    fn finds_the_disk_and_not_its_partition() {
+        let stats = parse(TEXT, "sda").unwrap();
+        assert_eq!(
+            stats.groups[1],
+            Classic {
+                ios: 5,
+                merges: 6,
+                ms: 8
+            }
+        );
+        assert_eq!(
+            (stats.in_flight, stats.io_ticks_ms, stats.time_in_queue_ms),
+            (9, 10, 11)
+        );
+        assert_eq!(stats.groups[2].ios, 12);
+        assert_eq!(parse(TEXT, "sdb"), None);
+    }
+
+    #[test]
+    fn a_short_line_is_not_read() {
+        assert_eq!(parse("8 0 sda 1 2 3", "sda"), None);
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+//! One device's figures over a window.
+
+use std::collections::VecDeque;
+
+use super::sweep::{Change, Sweep};
+use crate::source::Group;
+
+/// Counts and sums of one group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Completed I/O.
+    pub ios: u64,
+    /// Absorbed requests.
+    pub merges: u64,
+    /// Sum of end minus start, in ns.
+    pub nsecs: u64,
+    /// Completed I/O whose start is unknown; `nsecs` lacks it.
+    pub unseen: u64,
+    /// Ends so close to an edge of the window that they may lie on the other side.
+    pub edge_ios: u64,
+    /// Merges likewise.
+    pub edge_merges: u64,
+    /// The latencies of `edge_ios`, in ns.
+    pub edge_nsecs: u64,
+}
+
+/// Figures in the making.
+#[derive(Clone, Debug)]
+pub struct Account {
+    from: u64,
+    to: u64,
+    skew: u64,
+    exact: Sweep,
+    lower: Sweep,
+    upper: Sweep,
+    groups: [Tally; Group::COUNT],
+    /// Changes inside the window.
+    changes: u64,
+    /// Changes that may lie on the other side of an edge.
+    edge_changes: u64,
+    in_flight: i64,
+    in_flight_before: i64,
+    unseen: u64,
+    /// What happened within `skew` of the latest event, as the window may end there.
+    recent: VecDeque<(u64, Group, Tally)>,
+}
+
+/// The figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Length of the union, in ns.
+    pub io_ticks: u64,
+    /// The union if each time is off by the skew, at its shortest and at its longest.
+    pub io_ticks_range: (u64, u64),
+    /// Integral, in ns.
+    pub time_in_queue: u64,
+    /// What the integral may differ by if each time is off by the skew.
+    pub time_in_queue_slack: u64,
+    /// In flight at the beginning, as far as the trace knows.
+    pub in_flight_before: u64,
+    /// In flight at the end.
+    pub in_flight: u64,
+    /// Starts, ends and merges inside the window.
+    pub changes: u64,
+    /// Those that may lie on the other side of an edge.
+    pub edge_changes: u64,
+    /// Ends inside the window whose starts are unknown.
+    pub unseen: u64,
+    /// Per group.
+    pub groups: [Tally; Group::COUNT],
+}
+
+impl Account {
+    /// Opens an account whose times may be off by `skew` ns, over a window that begins at `from`.
+    pub fn new(from: u64, skew: u64) -> Self {
+        let skew = skew.min(i64::MAX as u64);
+        Account {
+            from,
+            to: u64::MAX,
+            skew,
+            exact: Sweep::new(from, 0),
+            lower: Sweep::new(from, -(skew as i64)),
+            upper: Sweep::new(from, skew as i64),
+            groups: Default::default(),
+            changes: 0,
+            edge_changes: 0,
+            in_flight: 0,
+            in_flight_before: 0,
+            unseen: 0,
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// Ends the window at `to`; nothing after it may have been given yet.
+    pub fn close(&mut self, to: u64) {
+        self.to = to;
+        for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
+            sweep.close(to);
+        }
+    }
+
+    /// A request starts.
+    pub fn begin(&mut self, time: u64, group: Group) {
+        self.change(time, Change::Begin, group, Tally::default());
+    }
+
+    /// A request ends.
+    pub fn end(&mut self, time: u64, group: Group, start: Option<u64>) {
+        let mut tally = Tally {
+            ios: 1,
+            ..Tally::default()
+        };
+        let change = match start {
+            Some(start) => {
+                tally.nsecs = time.saturating_sub(start);
+                Change::End
+            }
+            None => {
+                tally.unseen = 1;
+                Change::EndUnseen
+            }
+        };
+        self.change(time, change, group, tally);
+    }
+
+    /// A request is absorbed; `seen` tells whether its start is known.
+    pub fn absorb(&mut self, time: u64, group: Group, seen: bool) {
+        let tally = Tally {
+            merges: 1,
+            ..Tally::default()
+        };
+        let change = if seen { Change::End } else { Change::EndUnseen };
+        self.change(time, change, group, tally);
+    }
+
+    fn change(&mut self, time: u64, change: Change, group: Group, tally: Tally) {
+        // A request that was in flight all through the window is added when the account closes.
+        if change != Change::EndUnseen || time <= self.to {
+            for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
+                sweep.change(time, change);
+            }
+        }
+        while self
+            .recent
+            .front()
+            .is_some_and(|&(at, ..)| at < time.saturating_sub(self.skew))
+        {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((time, group, tally));
+        if time.abs_diff(self.from) <= self.skew {
+            self.near_edge(group, &tally);
+        }
+        let step = match change {
+            Change::Begin => 1,
+            Change::End => -1,
+            Change::EndUnseen => 0,
+        };
+        if time < self.from {
+            self.in_flight_before += step;
+        }
+        if time <= self.to {
+            self.in_flight += step;
+        }
+        if (self.from..=self.to).contains(&time) {
+            self.changes += 1;
+            self.unseen += u64::from(change == Change::EndUnseen);
+            let sum = &mut self.groups[group as usize];
+            sum.ios += tally.ios;
+            sum.merges += tally.merges;
+            sum.nsecs += tally.nsecs;
+            sum.unseen += tally.unseen;
+        }
+    }
+
+    fn near_edge(&mut self, group: Group, tally: &Tally) {
+        self.edge_changes += 1;
+        let sum = &mut self.groups[group as usize];
+        sum.edge_ios += tally.ios;
+        sum.edge_merges += tally.merges;
+        sum.edge_nsecs += tally.nsecs;
+    }
+
+    /// Closes the account. `in_flight_before` is known when someone counted it at the beginning: what
+    /// the trace knows less was in flight already when the trace began.
+    pub fn finish(mut self, in_flight_before: Option<u64>) -> Figures {
+        let to = self.to;
+        let skew = self.skew;
+        let mut recent = std::mem::take(&mut self.recent);
+        recent.retain(|&(time, ..)| time.abs_diff(to) <= skew);
+        for (_, group, tally) in recent {
+            self.near_edge(group, &tally);
+        }
+        let seen_before = self.in_flight_before.max(0) as u64;
+        let older = in_flight_before.map_or(self.unseen, |n| n.saturating_sub(seen_before));
+        let still = older.saturating_sub(self.unseen);
+        let (io_ticks, area) = self.exact.finish(still);
+        let (shortest, _) = self.lower.finish(still);
+        let (longest, _) = self.upper.finish(still);
+        let edges = self.changes.saturating_add(self.edge_changes);
+        Figures {
+            io_ticks,
+            io_ticks_range: (shortest, longest),
+            time_in_queue: u64::try_from(area.max(0)).unwrap_or(u64::MAX),
+            time_in_queue_slack: self.skew.saturating_mul(edges),
+            in_flight_before: seen_before,
+            in_flight: (self.in_flight.max(0) as u64).saturating_add(still),
+            changes: self.changes,
+            edge_changes: self.edge_changes,
+            unseen: self.unseen,
+            groups: self.groups,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The truth: what exact accounting must report for a stream of events.
+//!
+//! It shares no code with the accounting it judges. The core counts leaves and roots of a tree in
+//! atomics, as the events happen; this is a sweep over a sorted list, afterwards.
+//!
+//! # How far a trace and the accounting may differ
+//!
+//! Trace and accounting see the same events and read the clock a moment apart, in either order. Let
+//! `d` be the longest such moment (`--skew-ns`). Then, with no further assumption:
+//!
+//! * `io_ticks` is at least the union of the intervals shrunk by `d` at both ends, and at most the union
+//!   of the intervals grown by `d` at both ends. Both are swept beside the exact union.
+//! * `time_in_queue` differs by at most `d` for each start, end and merge.
+//! * `ios` and `merges` differ by at most the events within `d` of an edge of the window.
+//! * `nsecs` differs by at most `2 d` for each I/O, plus the latencies of those within `d` of an edge, plus
+//!   [`slack::Slack`].
+//!
+//! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the lower
+//! bound lower.
+
+pub mod account;
+pub mod flight;
+pub mod replay;
+pub mod slack;
+pub mod sweep;
+
+use account::{Account, Figures};
+use flight::{Effect, Flight};
+use slack::Slack;
+
+use crate::source::{Event, Group};
+
+/// Turns the events of one disk into figures.
+pub struct Oracle {
+    flight: Flight,
+    account: Option<Account>,
+    skew: u64,
+    to: u64,
+    last: u64,
+    in_flight_before: Option<u64>,
+    from: u64,
+    slack_before: Slack,
+}
+
+/// The figures, and what is to be said about them.
+pub struct Truth {
+    /// The beginning of the window, in ns of the trace's clock.
+    pub from: u64,
+    /// The end of the window.
+    pub to: u64,
+    /// The figures.
+    pub figures: Figures,
+    /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
+    pub slack: [u64; Group::COUNT],
+    /// Ends that belong to no request: more of them than were in flight at the beginning.
+    pub surplus_ends: u64,
+    /// Driver commands that were started.
+    pub driver_commands: u64,
+    /// Dones that may be the middle or the end of a flush sequence.
+    pub unclear_flushes: u64,
+}
+
+impl Oracle {
+    /// The window is the trace, from the first event of the disk to the last.
+    pub fn whole(skew: u64) -> Self {
+        Oracle {
+            flight: Flight::default(),
+            account: None,
+            skew,
+            to: u64::MAX,
+            last: 0,
+            in_flight_before: None,
+            from: 0,
+            slack_before: Slack::default(),
+        }
+    }
+
+    /// The window begins at `from`, with so many requests in flight.
+    pub fn window(from: u64, in_flight: u64, skew: u64) -> Self {
+        Oracle {
+            account: Some(Account::new(from, skew)),
+            from,
+            in_flight_before: Some(in_flight),
+            ..Oracle::whole(skew)
+        }
+    }
+
+    /// The window ends at `to`; no later event has been given yet.
+    pub fn close(&mut self, to: u64) {
+        self.to = to;
+        if let Some(account) = &mut self.account {
+            account.close(to);
+        }
+    }
+
+    /// Takes the next event, in order of time.
+    pub fn event(&mut self, event: &Event) {
+        if event.time > self.to.saturating_add(self.skew) {
+            return;
+        }
+        self.last = event.time;
+        if event.time < self.from {
+            self.slack_before = *self.flight.slack();
+        }
+        let Some((group, effect)) = self.flight.event(event) else {
+            return;
+        };
+        let account = self.account.get_or_insert_with(|| {
+            self.from = event.time;
+            Account::new(event.time, self.skew)
+        });
+        match effect {
+            Effect::Begin => account.begin(event.time, group),
+            Effect::End { start } => account.end(event.time, group, start),
+            Effect::Absorb { seen } => account.absorb(event.time, group, seen),
+        }
+    }
+
+    /// Ends the window, at the last event unless it was closed.
+    pub fn finish(mut self) -> Truth {
+        if self.to == u64::MAX {
+            self.close(self.last.max(self.from));
+        }
+        let account = self
+            .account
+            .unwrap_or_else(|| Account::new(self.from, self.skew));
+        let figures = account.finish(self.in_flight_before);
+        let older = self.in_flight_before.map_or(figures.unseen, |n| {
+            n.saturating_sub(figures.in_flight_before)
+        });
+        let slack = self.flight.slack();
+        Truth {
+            from: self.from,
+            to: self.to,
+            slack: Group::ALL.map(|group| slack.since(&self.slack_before, group)),
+            surplus_ends: figures.unseen.saturating_sub(older),
+            driver_commands: self.flight.driver_commands,
+            unclear_flushes: self.flight.unclear_flushes,
+            figures,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Prints a verdict: a table with times in ms, or JSON with times in ns.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::judge::{Field, Unit};
+
+/// A run and its verdict.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The disk as it was named.
+    pub disk: String,
+    /// The beginning of the window, in ns of the trace's clock.
+    pub from_ns: u64,
+    /// The end of the window.
+    pub to_ns: u64,
+    /// The skew allowed for one event, in ns.
+    pub skew_ns: u64,
+    /// Events of the disk in the trace.
+    pub events: u64,
+    /// Whether all that was judged is right, and could be judged.
+    pub pass: bool,
+    /// Why the evidence cannot carry a verdict.
+    pub doubts: Vec<String>,
+    /// What else a reader should know.
+    pub notes: Vec<String>,
+    /// The figures.
+    pub fields: Vec<Field>,
+}
+
+impl Report {
+    /// Returns whether a field that was judged is wrong.
+    pub fn is_wrong(&self) -> bool {
+        self.fields
+            .iter()
+            .any(|field| field.verdict() == Some(false))
+    }
+
+    /// Writes JSON.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output.
+    pub fn json(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    ///
+    /// Those of the output.
+    pub fn table(&self, out: &mut impl Write) -> io::Result<()> {
+        let window = self.to_ns.saturating_sub(self.from_ns);
+        writeln!(
+            out,
+            "{}: {} s, {} events, times in ms",
+            self.disk,
+            fraction(i128::from(window), 9),
+            self.events
+        )?;
+        let judged = self.fields.iter().any(|field| field.iostats2.is_some());
+        let rows = self.fields.iter().map(|field| row(field, judged));
+        let derived = self.derived(window, judged);
+        let heads: &[&str] = match judged {
+            true => &HEADS,
+            false => &HEADS[..2],
+        };
+        align(out, heads, rows.chain(derived).collect())?;
+        for note in &self.notes {
+            writeln!(out, "note: {note}")?;
+        }
+        for doubt in &self.doubts {
+            writeln!(out, "UNFIT: {doubt}")?;
+        }
+        if judged {
+            writeln!(out, "{}", if self.pass { "ok" } else { "FAIL" })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the rows that readers know from iostat.
+    fn derived(&self, window: u64, judged: bool) -> Vec<Vec<String>> {
+        let ratio = |name: &str, label: &str, scale: u128| {
+            let field = self.fields.iter().find(|field| field.name == name)?;
+            let of = |value: Option<u64>| {
+                let value = value.filter(|_| window > 0)?;
+                let micro = u128::from(value) * scale * 1_000_000 / u128::from(window);
+                Some(fraction(i128::try_from(micro).ok()?, 6))
+            };
+            let mut row = vec![label.to_owned(), dash(of(field.truth))];
+            if judged {
+                row.extend([dash(of(field.iostats2)), dash(of(field.iostats1))]);
+            }
+            Some(row)
+        };
+        let util = ratio("io_ticks", "%util", 100);
+        let depth = ratio("time_in_queue", "mean depth", 1);
+        util.into_iter().chain(depth).collect()
+    }
+}
+
+const HEADS: [&str; 8] = [
+    "field",
+    "truth",
+    "iostats=2",
+    "iostats=1",
+    "error of 2",
+    "error of 1",
+    "allowed",
+    "",
+];
+
+fn row(field: &Field, judged: bool) -> Vec<String> {
+    let show = |value: i128| match field.unit {
+        Unit::Ns => fraction(value, 6),
+        Unit::Count => value.to_string(),
+    };
+    let value = |value: Option<u64>| dash(value.map(|value| show(i128::from(value))));
+    let mut row = vec![field.name.clone(), value(field.truth)];
+    if judged {
+        let error = |found: Option<u64>| {
+            let off = i128::from(found?) - i128::from(field.truth?);
+            Some(format!("{}{}", if off > 0 { "+" } else { "" }, show(off)))
+        };
+        let allowed = field.allowed.zip(field.truth).map(|((low, high), truth)| {
+            let (less, more) = (truth.saturating_sub(low), high.saturating_sub(truth));
+            let less = show(i128::from(less));
+            match high {
+                u64::MAX => format!("-{less} or more"),
+                _ => format!("-{less} +{}", show(i128::from(more))),
+            }
+        });
+        row.extend([
+            value(field.iostats2),
+            value(field.iostats1),
+            dash(error(field.iostats2)),
+            dash(error(field.iostats1)),
+            dash(allowed),
+            match field.verdict() {
+                Some(true) => "ok",
+                Some(false) => "FAIL",
+                None => "",
+            }
+            .to_owned(),
+        ]);
+    }
+    row
+}
+
+fn dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
+/// Writes `value` with so many of its digits behind the point.
+fn fraction(value: i128, digits: usize) -> String {
+    let scale = 10u128.pow(digits as u32);
+    let (whole, rest) = (value.unsigned_abs() / scale, value.unsigned_abs() % scale);
+    let sign = if value < 0 { "-" } else { "" };
+    format!("{sign}{whole}.{rest:0digits$}")
+}
+
+/// Writes rows as columns: names to the left, figures to the right.
+fn align(out: &mut impl Write, heads: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
+    let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
+    lines.extend(rows);
+    let width = |column: usize| {
+        lines
+            .iter()
+            .filter_map(|line| line.get(column))
+            .map(String::len)
+            .max()
+    };
+    let widths: Vec<usize> = (0..heads.len()).map_while(width).collect();
+    for line in &lines {
+        let mut text = String::new();
+        for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+            text += &match column {
+                0 => format!("{cell:width$}"),
+                _ => format!("  {cell:>width$}"),
+            };
+        }
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_their_digits() {
+        assert_eq!(fraction(1_234_567, 6), "1.234567");
+        assert_eq!(fraction(-7, 6), "-0.000007");
+        assert_eq!(fraction(0, 9), "0.000000000");
+    }
+
+    fn report() -> Report {
+        Report {
+            disk: "sda".to_owned(),
+            from_ns: 0,
+            to_ns: 2_000_000,
+            skew_ns: 2000,
+            events: 2,
+            pass: true,
+            doubts: Vec::new(),
+            notes: Vec::new(),
+            fields: vec![Field {
+                name: "io_ticks".to_owned(),
+                unit: Unit::Ns,
+                truth: Some(1_000_000),
+                iostats2: Some(1_000_005),
+                iostats1: Some(4_000_000),
+                allowed: Some((996_000, 1_004_000)),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_table_has_error_and_allowance() {
+        let mut out = Vec::new();
+        report().table(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let want = "\
+sda: 0.002000000 s, 2 events, times in ms
+field         truth  iostats=2   iostats=1  error of 2  error of 1              allowed
+io_ticks   1.000000   1.000005    4.000000   +0.000005   +3.000000  -0.004000 +0.004000  ok
+%util     50.000000  50.000250  200.000000
+ok
+";
+        assert_eq!(text, want);
+    }
+
+    #[test]
+    fn a_figure_outside_of_its_range_is_wrong() {
+        let mut report = report();
+        assert!(!report.is_wrong());
+        report.fields[0].iostats2 = Some(1_004_001);
+        assert!(report.is_wrong());
+    }
+}

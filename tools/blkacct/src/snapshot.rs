@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the module reports: `stat` and `anomalies`, read with the module's own code.
+
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+
+use acct::wire::{Anomalies, Stat};
+use anyhow::Context;
+
+/// Reads a copy of `stat`.
+///
+/// # Errors
+///
+/// A file that cannot be read, or a field that is not what it should be; both are named.
+pub fn stat(path: &Path) -> anyhow::Result<Stat> {
+    parse(path)
+}
+
+/// Reads `anomalies`.
+///
+/// # Errors
+///
+/// As [`stat`].
+pub fn anomalies(path: &Path) -> anyhow::Result<Anomalies> {
+    parse(path)
+}
+
+fn parse<T: FromStr<Err = acct::wire::Error>>(path: &Path) -> anyhow::Result<T> {
+    let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+    text.parse::<T>()
+        .with_context(|| format!("{}:1: is it a copy of blkacct's file?", path.display()))
+}

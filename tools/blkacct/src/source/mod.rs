@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Traces as streams of events.
+//!
+//! Each format has one file that turns one line into at most one [`Event`]. Everything that needs
+//! more than a line (order, identity, accounting) happens behind this module.
+
+mod blkparse;
+mod lines;
+mod order;
+pub mod rwbs;
+mod scan;
+mod stream;
+mod tracefs;
+
+pub use lines::{Lines, Next};
+pub use order::Reorder;
+pub use rwbs::{Group, Rwbs};
+pub use stream::{Evidence, Stream};
+
+/// A disk's device number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dev {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+}
+
+/// What an event does to the requests in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A request's accounting starts.
+    Start,
+    /// A request is complete, or one step of a flush sequence is; the size is not known.
+    Done,
+    /// So many sectors from the request's start are complete.
+    Complete,
+    /// The request at this place is absorbed by the one that ends where it begins.
+    Merge,
+    /// A request at this place is absorbed, or else a bio joins the end of a request.
+    MergeOrGrow,
+    /// A bio joins the front of a request.
+    GrowFront,
+}
+
+/// One event of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, in ns of the trace's clock.
+    pub time: u64,
+    /// What happens.
+    pub kind: Kind,
+    /// What the request does.
+    pub rwbs: Rwbs,
+    /// The first sector the event names.
+    pub sector: u64,
+    /// How many sectors it names.
+    pub sectors: u64,
+}
+
+/// What a line of a trace says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing that matters: a comment, another event, another device.
+    Nothing,
+    /// An event of the disk.
+    Event(Event),
+    /// So many events were lost; zero if the trace does not say how many.
+    Lost(u64),
+    /// The trace is over; what follows is a summary.
+    Over,
+}
+
+/// The text formats of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `trace` and `trace_pipe` of tracefs.
+    Ftrace,
+    /// `perf script`.
+    PerfScript,
+    /// `blkparse`.
+    Blkparse,
+}
+
+impl Format {
+    /// Reads one line; the error says what the line should have been.
+    ///
+    /// # Errors
+    ///
+    /// A line that looks like an event of the format but cannot be read.
+    pub fn parse(self, line: &[u8], dev: Dev) -> Result<Said, &'static str> {
+        match self {
+            Format::Ftrace => tracefs::ftrace(line, dev),
+            Format::PerfScript => tracefs::perf_script(line, dev),
+            Format::Blkparse => blkparse::line(line, dev),
+        }
+    }
+}
