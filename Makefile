@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+# Front end. Building is Kbuild's; setting up, guests and tests are tools/env's and
+# tools/testing's.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+CARGO = cd tools && cargo
+IN_ROOT = tools/env/in-root
+
+.PHONY: help modules install clean guest-modules tool demo test check kunit \
+	test-host test-guest fmt
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@echo
+	@echo "  KDIR=DIR for modules, install and clean: the kernel's build directory"
+	@echo "  (now $(KDIR))"
+	@echo "  BLKACCT_CACHE=DIR for the rest: build root, kernels and guest image"
+
+# --- on a machine whose kernel has Rust ---
+
+modules: ## blkacct.ko for the kernel of KDIR
+	@tools/env/check-kdir "$(KDIR)"
+	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules
+
+install: modules ## install blkacct.ko into that kernel's module directory
+	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules_install
+
+clean: ## remove what was built here; the cache stays
+	@[ ! -d "$(KDIR)" ] || $(MAKE) -C "$(KDIR)" M="$(CURDIR)" clean
+	rm -rf tools/target
+
+# --- in the build root and its guests, which set themselves up ---
+
+guest-modules: ## blkacct.ko for the stock kernel of the guests
+	@tools/env/guest-modules stock
+
+tool: ## the tool, tools/target/release/blkacct
+	@tools/env/cargo build --release
+
+demo: guest-modules tool ## the main job: what the kernel says, what blkacct says, what is true
+	@tools/testing/demo
+
+test: ## everything, as CI does it
+	@tools/testing/run-all
+
+check: ## format and lint only
+	@tools/testing/check
+
+test-host: ## the crates' tests, loom models included
+	@tools/testing/host
+
+kunit: ## the module's KUnit suites, in a guest that checks locks and leaks
+	@tools/testing/kunit
+
+test-guest: guest-modules tool ## KTAP tests on the stock kernel
+	@tools/testing/guest-tests
+
+fmt: ## format the Rust files
+	rustfmt --edition 2021 $$(git ls-files 'rust/*.rs' 'tools/*.rs')

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The account of one block device: its busy clock, its counters, and what went wrong.
+//!
+//! Joins the core to per-CPU memory and to the counts that the kernel keeps exactly itself. Made
+//! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
+
+use crate::{
+    acct::{
+        busy::{
+            Arrival,
+            Busy,
+            Departure, //
+        },
+        extended::Extended,
+        leaf::Leaf,
+        nsec::{
+            Clock,
+            Nsec, //
+        },
+        root::Stamp,
+        sgrp::{
+            Classic,
+            StatGroup, //
+        },
+        slot::{
+            self,
+            Cell,
+            Slot,
+            Slots, //
+        },
+        snap::Snapshot,
+        wire, //
+    },
+    sys::{
+        bdev::{
+            Bdev,
+            KernelCounts, //
+        },
+        clock::Monotonic,
+        percpu::{
+            self,
+            Counters,
+            Pinned, //
+        }, //
+    }, //
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc,
+        Mutex, //
+    }, //
+};
+
+/// More leaves than this do not make an event cheaper, only a device bigger.
+const MAX_LEAVES: usize = 256;
+
+type KernelGroups = [KernelCounts; 4];
+
+/// The account of one block device.
+#[pin_data]
+pub(crate) struct Account {
+    busy: Busy,
+    /// A power of two of them; a hardware queue has the one its number leads to.
+    leaves: KVec<Leaf>,
+    cells: Counters<{ Cell::COUNT }>,
+    queue: Extended<64>,
+    /// Whether events count. Changes only while nothing is in flight.
+    counting: Atomic<bool>,
+    clamped: Atomic<u64>,
+    orphans: Atomic<u64>,
+    lost_starts: Atomic<u64>,
+    #[pin]
+    kernel: Mutex<KernelShare>,
+}
+
+/// What of the kernel's own counts belongs to mode 2.
+#[derive(Default)]
+struct KernelShare {
+    /// Counted in earlier periods of mode 2.
+    before: KernelGroups,
+    /// The kernel's counts when this period began; `None` outside mode 2.
+    base: Option<KernelGroups>,
+}
+
+impl KernelShare {
+    fn total(&self, now: &KernelGroups) -> KernelGroups {
+        let Some(base) = &self.base else {
+            return self.before;
+        };
+        core::array::from_fn(|group| {
+            self.before[group].plus(&now[group].minus(&base[group]))
+        })
+    }
+}
+
+impl Account {
+    /// Makes an account for a device of a disk with `hardware_queues` queues. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(hardware_queues: usize) -> Result<Arc<Self>> {
+        let mut leaves = KVec::new();
+        for _ in 0..hardware_queues.clamp(1, MAX_LEAVES).next_power_of_two() {
+            leaves.push(Leaf::default(), GFP_KERNEL)?;
+        }
+        let cells = Counters::new()?;
+        Arc::pin_init(
+            pin_init!(Self {
+                busy: Busy::default(),
+                leaves,
+                cells,
+                queue: Extended::default(),
+                counting: Atomic::new(false),
+                clamped: Atomic::new(0),
+                orphans: Atomic::new(0),
+                lost_starts: Atomic::new(0),
+                kernel <- new_mutex!(KernelShare::default()),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Returns whether events count.
+    #[inline]
+    pub(crate) fn is_counting(&self) -> bool {
+        // ORDERING: Relaxed. It changes while the queue is frozen, which orders it with every
+        // request before and after.
+        self.counting.load(Relaxed)
+    }
+
+    /// Lets events count from now on. Nothing is in flight on the device.
+    pub(crate) fn open(&self, bdev: &Bdev) {
+        self.kernel.lock().base = Some(bdev.kernel_counts());
+        self.counting.store(true, Relaxed);
+    }
+
+    /// Stops counting. Nothing is in flight on the device, or the device goes.
+    pub(crate) fn close(&self, bdev: &Bdev) {
+        if !self.is_counting() {
+            return;
+        }
+        self.counting.store(false, Relaxed);
+        let mut kernel = self.kernel.lock();
+        kernel.before = kernel.total(&bdev.kernel_counts());
+        kernel.base = None;
+    }
+
+    /// Ends what is still counted as in flight although the device is idle: requests that were
+    /// freed without a completion.
+    pub(crate) fn write_off(&self) {
+        let stray = Snapshot::take(&self.busy, &self.queue, self, &Monotonic).in_flight;
+        let pin = Pinned::new();
+        for leaf in &self.leaves {
+            for _ in 0..leaf.in_flight() {
+                let _ = self.busy.end(leaf).commit(Monotonic.now(), &Monotonic);
+                self.lost_starts.add(1, Relaxed);
+            }
+        }
+        let here = Here(&self.cells, &pin);
+        for (count, group) in [
+            (stray.reads, StatGroup::Read),
+            (stray.writes, StatGroup::Write),
+        ] {
+            for _ in 0..count {
+                slot::absorbed(&here, Monotonic.now(), group);
+            }
+        }
+    }
+
+    fn leaf(&self, hardware_queue: usize) -> Option<&Leaf> {
+        self.leaves.get(hardware_queue & self.leaves.len().wrapping_sub(1))
+    }
+
+    /// Begins a start on a hardware queue; see [`Busy::start`].
+    #[inline]
+    pub(crate) fn start(&self, hardware_queue: usize) -> Option<Arrival<'_>> {
+        Some(self.busy.start(self.leaf(hardware_queue)?))
+    }
+
+    /// Begins an end on a hardware queue; see [`Busy::end`].
+    #[inline]
+    pub(crate) fn end(&self, hardware_queue: usize) -> Option<Departure<'_>> {
+        Some(self.busy.end(self.leaf(hardware_queue)?))
+    }
+
+    /// Completes a start, and books it.
+    #[inline]
+    pub(crate) fn started(
+        &self,
+        arrival: Arrival<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        group: StatGroup,
+        sectors: u64,
+    ) {
+        let stamp = arrival.commit(now, &Monotonic);
+        slot::start(&Here(&self.cells, pin), self.time(stamp), group, sectors);
+    }
+
+    /// Completes an end and returns its time; `None` for an orphan, which is only counted.
+    #[inline]
+    fn left(&self, departure: Departure<'_>, now: Nsec) -> Option<Nsec> {
+        let Some(stamp) = departure.commit(now, &Monotonic) else {
+            self.orphans.add(1, Relaxed);
+            return None;
+        };
+        Some(self.time(stamp))
+    }
+
+    /// Completes an end by completion, and books it.
+    #[inline]
+    pub(crate) fn done(
+        &self,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        group: StatGroup,
+        start_time: Nsec,
+    ) {
+        let Some(time) = self.left(departure, now) else {
+            return;
+        };
+        if time < start_time {
+            self.clamped.add(1, Relaxed);
+        }
+        slot::end(&Here(&self.cells, pin), time, group, start_time);
+    }
+
+    /// Completes an end by a merge into another request, and books it.
+    #[inline]
+    pub(crate) fn merged(&self, departure: Departure<'_>, now: Nsec, pin: &Pinned, group: StatGroup) {
+        if let Some(time) = self.left(departure, now) {
+            slot::absorbed(&Here(&self.cells, pin), time, group);
+        }
+    }
+
+    #[inline]
+    fn time(&self, stamp: Stamp) -> Nsec {
+        if stamp.clamped {
+            self.clamped.add(1, Relaxed);
+        }
+        stamp.time
+    }
+
+    /// Takes a snapshot, with what the kernel counts filled in. Process context.
+    pub(crate) fn snapshot(&self, bdev: &Bdev) -> Snapshot {
+        let mut snapshot = Snapshot::take(&self.busy, &self.queue, self, &Monotonic);
+        let kernel = {
+            let share = self.kernel.lock();
+            share.total(&bdev.kernel_counts())
+        };
+        fill_in(&mut snapshot.stat.groups, &kernel);
+        snapshot
+    }
+
+    /// Returns the anomalies so far. Any context.
+    pub(crate) fn anomalies(&self) -> wire::Anomalies {
+        wire::Anomalies {
+            clamped: self.clamped.load(Relaxed),
+            orphans: self.orphans.load(Relaxed),
+            lost_starts: self.lost_starts.load(Relaxed),
+        }
+    }
+
+    /// Lets the 64-bit totals catch up with the clock's 51 bits; to be called at least every 13
+    /// days. Any context.
+    pub(crate) fn catch_up(&self) {
+        self.busy.read(&Monotonic);
+    }
+}
+
+/// Puts the kernel's counts into groups that have the core's.
+///
+/// The kernel's groups are coarser: what the core counts itself for a finer group is taken out of
+/// the one the kernel put it into.
+fn fill_in(groups: &mut [wire::Group; StatGroup::COUNT], kernel: &KernelGroups) {
+    let mut sectors = kernel.map(|counts| counts.sectors);
+    for group in StatGroup::ALL {
+        if let Some(coarse) = sectors.get_mut(kernel_index(group.classic())) {
+            *coarse = coarse.saturating_sub(groups[group.index()].sectors);
+        }
+    }
+    for group in [StatGroup::Read, StatGroup::Write, StatGroup::Discard] {
+        let coarse = kernel_index(group.classic());
+        groups[group.index()].sectors = sectors[coarse];
+        groups[group.index()].merges = kernel[coarse].merges;
+    }
+    // The kernel times its internal flushes itself, in ns.
+    let flush = &kernel[kernel_index(Classic::Flush)];
+    groups[StatGroup::Flush.index()].ios = flush.ios;
+    groups[StatGroup::Flush.index()].nsecs = flush.nsecs;
+}
+
+/// Returns the kernel's number of a stat group, `enum stat_group`.
+fn kernel_index(group: Classic) -> usize {
+    match group {
+        Classic::Read => 0,
+        Classic::Write => 1,
+        Classic::Discard => 2,
+        Classic::Flush => 3,
+    }
+}
+
+/// The counters of the current CPU.
+struct Here<'a>(&'a Counters<{ Cell::COUNT }>, &'a Pinned);
+
+impl Slot for Here<'_> {
+    #[inline]
+    fn add(&self, cell: Cell, n: u64) {
+        self.0.add(self.1, cell.index(), n);
+    }
+}
+
+impl Slots for Account {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        percpu::possible().map(|cpu| cpu as usize)
+    }
+
+    fn load(&self, cpu: usize, cell: Cell) -> u64 {
+        self.cells.load(cpu as u32, cell.index())
+    }
+
+    fn relax(&self) {
+        percpu::resched_point();
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The files of a device: `blkacct/{iostats,stat,in_flight,anomalies}`.
+//!
+//! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
+
+use crate::{
+    acct::{
+        nsec::Clock,
+        wire, //
+    },
+    disk::Device,
+    mode::{
+        self,
+        Mode, //
+    },
+    sys::{
+        attribute::{
+            File,
+            Text, //
+        },
+        clock::Monotonic, //
+    }, //
+};
+use core::fmt::Write as _;
+use kernel::prelude::*;
+
+macro_rules! files {
+    ($($iostats_store:tt)*) => {
+        &[
+            File {
+                name: c"iostats",
+                show: show_iostats,
+                store: $($iostats_store)*,
+            },
+            File {
+                name: c"stat",
+                show: show_stat,
+                store: None,
+            },
+            File {
+                name: c"in_flight",
+                show: show_in_flight,
+                store: None,
+            },
+            File {
+                name: c"anomalies",
+                show: show_anomalies,
+                store: None,
+            },
+        ]
+    };
+}
+
+static DISK_FILES: &[File<Device>] = files!(Some(store_iostats));
+static PARTITION_FILES: &[File<Device>] = files!(None);
+
+/// Returns the files of a device: a partition follows its disk, so its mode is read-only.
+pub(crate) fn files(device: &Device) -> &'static [File<Device>] {
+    if device.is_partition() {
+        PARTITION_FILES
+    } else {
+        DISK_FILES
+    }
+}
+
+fn show_iostats(device: &Device, text: &mut Text<'_>) -> Result {
+    Ok(writeln!(text, "{}", mode::of(device.whole()).digit())?)
+}
+
+fn store_iostats(device: &Device, written: &[u8]) -> Result {
+    mode::set(device, device.hooks(), Mode::parse(written)?)
+}
+
+fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {
+    let stat = match device.account() {
+        Some(account) => account.snapshot(device.bdev()).stat,
+        // Never in mode 2: nothing has been counted until now.
+        None => wire::Stat {
+            time_ns: Monotonic.now().0,
+            ..Default::default()
+        },
+    };
+    Ok(write!(text, "{stat}")?)
+}
+
+fn show_in_flight(device: &Device, text: &mut Text<'_>) -> Result {
+    let in_flight = device
+        .account()
+        .map(|account| account.snapshot(device.bdev()).in_flight)
+        .unwrap_or_default();
+    Ok(write!(text, "{in_flight}")?)
+}
+
+fn show_anomalies(device: &Device, text: &mut Text<'_>) -> Result {
+    let anomalies = device
+        .account()
+        .map(|account| account.anomalies())
+        .unwrap_or_default();
+    Ok(write!(text, "{anomalies}")?)
+}

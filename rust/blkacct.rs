@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Nanosecond-exact block I/O accounting, switched on per disk by iostats=2.
+//!
+//! Bring-up: find the hooks, then hear of every block device, which gives each its files. Nothing
+//! is attached to the block layer until a disk enters mode 2. Teardown is the fields' drop order.
+//!
+//! Data flows one way: event -> `hooks` -> `table` -> `account` -> `acct` -> (read) `attrs`.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
+#![deny(unsafe_code)]
+
+mod account;
+// Its API is public, and used in full, in the crate that userspace builds of it.
+#[allow(unreachable_pub, dead_code)]
+mod acct;
+mod attrs;
+mod disk;
+mod hooks;
+mod mode;
+mod sys;
+mod table;
+
+use disk::Disks;
+use hooks::Hooks;
+use kernel::prelude::*;
+use sys::{
+    class_interface::Registration,
+    repeat::Repeat, //
+};
+
+module! {
+    type: Blkacct,
+    name: "blkacct",
+    authors: ["blkacct developers"],
+    description: "Nanosecond-exact block I/O accounting (iostats=2)",
+    license: "GPL",
+}
+
+/// The module while it is loaded.
+struct Blkacct {
+    /// The slow catch-up of the totals; first to go.
+    _catch_up: Pin<KBox<Repeat<Disks>>>,
+    /// Every device's files and accounts go with it, and so do the probes.
+    _devices: Pin<KBox<Registration<Disks>>>,
+}
+
+impl kernel::Module for Blkacct {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        let disks = Disks::new(Hooks::find()?)?;
+        Ok(Self {
+            _devices: KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?,
+            _catch_up: Repeat::new(disks)?,
+        })
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The block devices there are: whole disks with their partitions, as they come and go.
+
+use crate::{
+    account::Account,
+    attrs,
+    hooks::Hooks,
+    sys::{
+        attribute::Directory,
+        bdev::Bdev,
+        class_interface::BlockDevices,
+        repeat::Repeated, //
+    },
+    table::Entry, //
+};
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{
+        Arc,
+        Mutex,
+        SetOnce, //
+    },
+    time::Msecs, //
+};
+
+/// A whole disk or a partition.
+#[pin_data]
+pub(crate) struct Device {
+    bdev: Bdev,
+    /// The whole disk, for a partition.
+    disk: Option<Arc<Device>>,
+    hooks: Arc<Hooks>,
+    /// Made when the device first enters mode 2.
+    account: SetOnce<Arc<Account>>,
+    /// Of a whole disk; unused in a partition.
+    #[pin]
+    switch: Mutex<Switch>,
+}
+
+/// What a mode switch changes, and what must not change during one.
+pub(crate) struct Switch {
+    /// Mode 2 is on.
+    pub(crate) exact: bool,
+    /// The disk goes: no more switches.
+    pub(crate) gone: bool,
+    /// The disk and its partitions.
+    pub(crate) devices: KVec<Arc<Device>>,
+}
+
+impl Device {
+    fn new(bdev: Bdev, disk: Option<Arc<Device>>, hooks: Arc<Hooks>) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                bdev,
+                disk,
+                hooks,
+                account: SetOnce::new(),
+                switch <- new_mutex!(Switch {
+                    exact: false,
+                    gone: false,
+                    devices: KVec::new(),
+                }),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    pub(crate) fn bdev(&self) -> &Bdev {
+        &self.bdev
+    }
+
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// Returns the whole disk: this device, unless it is a partition.
+    pub(crate) fn whole(&self) -> &Device {
+        self.disk.as_deref().unwrap_or(self)
+    }
+
+    pub(crate) fn is_partition(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    pub(crate) fn switch(&self) -> &Mutex<Switch> {
+        &self.switch
+    }
+
+    /// Returns the account, if the device has ever been in mode 2.
+    pub(crate) fn account(&self) -> Option<&Arc<Account>> {
+        self.account.as_ref()
+    }
+
+    /// Returns what the probes need to know of the device, and makes its account if it has none.
+    /// The caller holds the disk's switch.
+    pub(crate) fn entry(&self) -> Result<Entry> {
+        Ok(Entry {
+            key: self.bdev.key(),
+            account: self.ensure_account()?.clone(),
+            disk: match &self.disk {
+                Some(disk) => Some(disk.ensure_account()?.clone()),
+                None => None,
+            },
+        })
+    }
+
+    fn ensure_account(&self) -> Result<&Arc<Account>> {
+        if self.account.as_ref().is_none() {
+            let queues = self.whole().bdev.queue().hardware_queues();
+            self.account.populate(Account::new(queues)?);
+        }
+        self.account.as_ref().ok_or(ENOMEM)
+    }
+
+    /// Lets the account count; nothing is in flight.
+    pub(crate) fn open(&self) {
+        if let Some(account) = self.account() {
+            account.open(&self.bdev);
+        }
+    }
+
+    /// Stops the account; nothing is in flight, or the device goes.
+    pub(crate) fn close(&self) {
+        if let Some(account) = self.account() {
+            account.close(&self.bdev);
+        }
+    }
+}
+
+/// A device with its files.
+struct Attached {
+    device: Arc<Device>,
+    /// Owns a reference to the device too; dropped first.
+    directory: Directory<Device>,
+}
+
+/// All block devices.
+#[pin_data]
+pub(crate) struct Disks {
+    hooks: Arc<Hooks>,
+    #[pin]
+    attached: Mutex<KVec<Attached>>,
+}
+
+impl Disks {
+    /// Makes the list, still empty.
+    pub(crate) fn new(hooks: Arc<Hooks>) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self {
+                hooks,
+                attached <- new_mutex!(KVec::new()),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn find(&self, which: impl Fn(&Bdev) -> bool) -> Option<Arc<Device>> {
+        let attached = self.attached.lock();
+        let found = attached.iter().find(|each| which(&each.device.bdev));
+        found.map(|each| each.device.clone())
+    }
+
+    /// Brings a new partition into the mode its disk is in: no I/O has reached it yet.
+    fn join(&self, device: &Arc<Device>) -> Result {
+        let switch = &mut *device.whole().switch.lock();
+        switch.devices.push(device.clone(), GFP_KERNEL)?;
+        if switch.exact {
+            let shown = device.entry().and_then(|entry| self.hooks.add(&[entry]));
+            if shown.is_err() {
+                switch.devices.pop();
+                return shown;
+            }
+            device.open();
+        }
+        Ok(())
+    }
+
+    /// Takes a device that goes out of its disk's switch, and away from the probes.
+    fn leave(&self, device: &Device) {
+        let switch = &mut *device.whole().switch.lock();
+        let key = device.bdev.key();
+        device.close();
+        self.hooks.remove(|entry| entry.key == key);
+        switch.devices.retain(|each| each.bdev.key() != key);
+        if !device.is_partition() {
+            switch.exact = false;
+            switch.gone = true;
+            switch.devices.clear();
+        }
+    }
+}
+
+impl BlockDevices for Disks {
+    fn add(&self, bdev: Bdev) -> Result {
+        let disk = if bdev.key() == bdev.disk_key() {
+            None
+        } else {
+            let whole = bdev.disk_key();
+            Some(self.find(|each| each.key() == whole).ok_or(ENODEV)?)
+        };
+        let device = Device::new(bdev, disk, self.hooks.clone())?;
+        self.join(&device)?;
+        let attached = Directory::new(
+            &device.bdev,
+            c"blkacct",
+            attrs::files(&device),
+            device.clone(),
+        )
+        .and_then(|directory| {
+            let device = device.clone();
+            let attached = Attached { device, directory };
+            Ok(self.attached.lock().push(attached, GFP_KERNEL)?)
+        });
+        if attached.is_err() {
+            self.leave(&device);
+        }
+        attached
+    }
+
+    fn remove(&self, bdev: &Bdev) {
+        let key = bdev.key();
+        let attached = {
+            let attached = &mut *self.attached.lock();
+            let at = attached.iter().position(|each| each.device.bdev.key() == key);
+            at.and_then(|at| attached.remove(at).ok())
+        };
+        let Some(Attached { device, directory }) = attached else {
+            return;
+        };
+        // Waits for those who use a file, so without the list's lock; then no switch can come.
+        drop(directory);
+        self.leave(&device);
+    }
+}
+
+impl Repeated for Disks {
+    /// A day; the busy clock needs it each 13.
+    const PERIOD: Msecs = 24 * 60 * 60 * 1000;
+
+    fn again(&self) {
+        self.hooks.for_each(|entry| entry.account.catch_up());
+    }
+}

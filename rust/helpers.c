@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What only a header can do: macros and inline functions of the kernel that the
+ * Rust side needs and that the kernel's own rust/helpers do not offer. One purpose
+ * each.
+ */
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/part_stat.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+unsigned long blkacct_pin(void);
+unsigned long blkacct_pin(void)
+{
+	preempt_disable();
+	return __my_cpu_offset;
+}
+
+void blkacct_unpin(void);
+void blkacct_unpin(void)
+{
+	preempt_enable();
+}
+
+void blkacct_cond_resched(void);
+void blkacct_cond_resched(void)
+{
+	cond_resched();
+}
+
+void blkacct_synchronize_probes(void);
+void blkacct_synchronize_probes(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+/* The test that blk_account_io_start() is about to make. */
+bool blkacct_rq_starts_counted(struct request *rq);
+bool blkacct_rq_starts_counted(struct request *rq)
+{
+	return blk_queue_io_stat(rq->q) &&
+	       (!blk_rq_is_passthrough(rq) || blk_rq_passthrough_stats(rq, rq->q));
+}
+
+/* Makes @now what blk_time_get_ns() returns to this task until its plug ends. */
+void blkacct_set_plug_clock(u64 now);
+void blkacct_set_plug_clock(u64 now)
+{
+	struct blk_plug *plug = current->plug;
+
+	if (!plug || !in_task())
+		return;
+	WRITE_ONCE(plug->cur_ktime, now);
+	/* As blk_time_get_ns() does: the flag follows the time. */
+	barrier();
+	current->flags |= PF_BLOCK_TS;
+}
+
+bool blkacct_queue_io_stat(struct request_queue *q);
+bool blkacct_queue_io_stat(struct request_queue *q)
+{
+	return blk_queue_io_stat(q);
+}
+
+/* The queue is frozen. */
+int blkacct_queue_set_io_stat(struct request_queue *q, bool on);
+int blkacct_queue_set_io_stat(struct request_queue *q, bool on)
+{
+	struct queue_limits lim = queue_limits_start_update(q);
+
+	if (on)
+		lim.features |= BLK_FEAT_IO_STAT;
+	else
+		lim.features &= ~BLK_FEAT_IO_STAT;
+	return queue_limits_commit_update(q, &lim);
+}
+
+struct blkacct_counts {
+	u64 ios, merges, sectors, nsecs;
+};
+
+void blkacct_part_stat_read(struct block_device *bdev, int group,
+			    struct blkacct_counts *counts);
+void blkacct_part_stat_read(struct block_device *bdev, int group,
+			    struct blkacct_counts *counts)
+{
+	counts->ios = part_stat_read(bdev, ios[group]);
+	counts->merges = part_stat_read(bdev, merges[group]);
+	counts->sectors = part_stat_read(bdev, sectors[group]);
+	counts->nsecs = part_stat_read(bdev, nsecs[group]);
+}
+
+void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func);
+void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func)
+{
+	INIT_DELAYED_WORK(work, func);
+}

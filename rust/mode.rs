@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! iostats 0, 1, 2: the modes, and the switch from one to another.
+//!
+//! A switch that begins or ends exact accounting drains the queue first: between two modes nothing
+//! is in flight, so every request is counted in one mode from its start to its end.
+
+use crate::{
+    disk::{
+        Device,
+        Switch, //
+    },
+    hooks::Hooks,
+    sys::queue, //
+};
+use kernel::{
+    prelude::*,
+    time::Msecs, //
+};
+
+/// How long a switch waits for the queue to drain. New I/O waits meanwhile.
+const DRAIN_LIMIT: Msecs = 5000;
+
+/// What a disk counts; the values of `iostats`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing.
+    Off,
+    /// What the kernel counts, in jiffies where it does.
+    Stock,
+    /// Everything in ns.
+    Exact,
+}
+
+impl Mode {
+    /// Reads what was written to `iostats`: one digit, perhaps with a newline.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self> {
+        match text.strip_suffix(b"\n").unwrap_or(text) {
+            b"0" => Ok(Self::Off),
+            b"1" => Ok(Self::Stock),
+            b"2" => Ok(Self::Exact),
+            _ => Err(EINVAL),
+        }
+    }
+
+    /// Returns the digit of `iostats`.
+    pub(crate) fn digit(self) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::Stock => 1,
+            Self::Exact => 2,
+        }
+    }
+}
+
+/// Returns the mode in force on a disk. Any context.
+///
+/// The kernel's own switch has the last word: with `queue/iostats` at 0 it counts no request, and
+/// so do we.
+pub(crate) fn of(disk: &Device) -> Mode {
+    if !disk.bdev().queue().io_stat() {
+        Mode::Off
+    } else if disk.account().is_some_and(|account| account.is_counting()) {
+        Mode::Exact
+    } else {
+        Mode::Stock
+    }
+}
+
+/// Puts a whole disk, and its partitions, into a mode. May sleep; several callers come in turn.
+///
+/// # Errors
+///
+/// `EOPNOTSUPP` for mode 2 on a disk whose I/O does not pass the hooks; `EBUSY` if the queue does
+/// not drain; `ENODEV` if the disk goes; `ENOMEM`. Nothing has changed then.
+pub(crate) fn set(disk: &Device, hooks: &Hooks, mode: Mode) -> Result {
+    let switch = &mut *disk.switch().lock();
+    if switch.gone {
+        return Err(ENODEV);
+    }
+    match (switch.exact, mode) {
+        (false, Mode::Exact) => begin(disk, switch, hooks),
+        (true, Mode::Off | Mode::Stock) => end(disk, switch, hooks, mode),
+        _ => set_kernel_bit(disk, mode),
+    }
+}
+
+fn set_kernel_bit(disk: &Device, mode: Mode) -> Result {
+    let queue = disk.bdev().queue();
+    let on = mode != Mode::Off;
+    if queue.io_stat() == on {
+        return Ok(());
+    }
+    queue.freeze(DRAIN_LIMIT)?.set_io_stat(on)
+}
+
+fn begin(disk: &Device, switch: &mut Switch, hooks: &Hooks) -> Result {
+    let disk_queue = disk.bdev().queue();
+    if !disk_queue.is_request_based() {
+        return Err(queue::not_supported());
+    }
+    // All memory first: while the queue is frozen an allocation may wait for this very disk.
+    let mut entries = KVec::with_capacity(switch.devices.len(), GFP_KERNEL)?;
+    for device in &switch.devices {
+        entries.push(device.entry()?, GFP_KERNEL)?;
+    }
+    hooks.add(&entries)?;
+    let begun = disk_queue.freeze(DRAIN_LIMIT).and_then(|frozen| {
+        frozen.set_io_stat(true)?;
+        for device in &switch.devices {
+            device.open();
+        }
+        Ok(())
+    });
+    if begun.is_err() {
+        hide(switch, hooks);
+    }
+    switch.exact = begun.is_ok();
+    begun
+}
+
+fn end(disk: &Device, switch: &mut Switch, hooks: &Hooks, mode: Mode) -> Result {
+    let frozen = disk.bdev().queue().freeze(DRAIN_LIMIT)?;
+    frozen.set_io_stat(mode != Mode::Off)?;
+    for device in &switch.devices {
+        device.close();
+        if let Some(account) = device.account() {
+            account.write_off();
+        }
+    }
+    switch.exact = false;
+    drop(frozen);
+    hide(switch, hooks);
+    Ok(())
+}
+
+/// Takes the disk's devices away from the probes.
+fn hide(switch: &Switch, hooks: &Hooks) {
+    hooks.remove(|entry| {
+        switch
+            .devices
+            .iter()
+            .any(|device| device.bdev().key() == entry.key)
+    });
+}

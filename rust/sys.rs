@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Safe wrappers of what the `kernel` crate does not wrap yet.
+//!
+//! The only place of the module that uses `unsafe` and [`kernel::bindings`]. Each file wraps one
+//! thing of the kernel, argues from type invariants, and knows nothing of accounting.
+
+#![allow(unsafe_code)]
+
+pub(crate) mod attribute;
+pub(crate) mod bdev;
+pub(crate) mod class_interface;
+pub(crate) mod clock;
+mod helpers;
+pub(crate) mod percpu;
+pub(crate) mod published;
+pub(crate) mod queue;
+pub(crate) mod repeat;
+pub(crate) mod request;
+pub(crate) mod tracepoint;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Block devices: whole disks and partitions.
+//!
+//! C header: [`include/linux/blk_types.h`](srctree/include/linux/blk_types.h)
+
+use super::{
+    helpers,
+    queue::Queue, //
+};
+use core::ptr::NonNull;
+use kernel::{
+    bindings,
+    device::Device,
+    sync::aref::ARef, //
+};
+
+/// Tells one block device from another. Not a reference: the device may be gone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key(usize);
+
+impl Key {
+    #[inline]
+    pub(super) fn of(bdev: *const bindings::block_device) -> Self {
+        Self(bdev.addr())
+    }
+
+    /// Returns a well-mixed number of `bits` bits, from 1 to 64.
+    #[inline]
+    pub(crate) fn hash(self, bits: u32) -> usize {
+        // Fibonacci hashing (Knuth, TAOCP 6.4), as include/linux/hash.h does it.
+        const GOLDEN_RATIO_64: u64 = 0x61C8_8646_80B5_83EB;
+        ((self.0 as u64).wrapping_mul(GOLDEN_RATIO_64) >> (64 - bits)) as usize
+    }
+}
+
+/// A counted reference to a block device.
+///
+/// # Invariants
+///
+/// `bdev` points to a block device that lives as long as `_device`, the device inside it; its disk
+/// and its queue live as long as the disk's device, which is this one or its registered parent.
+#[derive(Clone)]
+pub(crate) struct Bdev {
+    bdev: NonNull<bindings::block_device>,
+    /// Keeps it all alive.
+    _device: ARef<Device>,
+}
+
+// SAFETY: The reference count is atomic, and the fields read are constant while the device lives.
+unsafe impl Send for Bdev {}
+// SAFETY: As above.
+unsafe impl Sync for Bdev {}
+
+/// What the kernel itself counts, exactly, of one of its stat groups on a device. Mirrored in
+/// `helpers.c`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KernelCounts {
+    pub(crate) ios: u64,
+    pub(crate) merges: u64,
+    /// Of 512 bytes.
+    pub(crate) sectors: u64,
+    pub(crate) nsecs: u64,
+}
+
+impl KernelCounts {
+    /// Returns the sum, wrapping.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        self.zip(other, u64::wrapping_add)
+    }
+
+    /// Returns the difference, wrapping.
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        self.zip(other, u64::wrapping_sub)
+    }
+
+    fn zip(&self, other: &Self, each: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            ios: each(self.ios, other.ios),
+            merges: each(self.merges, other.merges),
+            sectors: each(self.sectors, other.sectors),
+            nsecs: each(self.nsecs, other.nsecs),
+        }
+    }
+}
+
+impl Bdev {
+    /// Takes a reference to the block device that `device` belongs to.
+    ///
+    /// # Safety
+    ///
+    /// `device` is the `bd_device` of a block device, and registered.
+    pub(super) unsafe fn get(device: *mut bindings::device) -> Self {
+        // SAFETY: By the function's contract.
+        let bdev = unsafe { kernel::container_of!(device, bindings::block_device, bd_device) };
+        // INVARIANT: `bdev` contains `device` and is freed by its release. Its disk holds its
+        // queue; a partition's device holds its parent, the disk's, while registered.
+        Self {
+            // SAFETY: Not null, as it contains `device`.
+            bdev: unsafe { NonNull::new_unchecked(bdev) },
+            // SAFETY: Registered, so it has a reference count above zero.
+            _device: unsafe { Device::get_device(device) },
+        }
+    }
+
+    /// Returns what tells this device from others.
+    pub(crate) fn key(&self) -> Key {
+        Key::of(self.bdev.as_ptr())
+    }
+
+    /// Returns what tells this device's whole disk from others: its own key if it is one.
+    pub(crate) fn disk_key(&self) -> Key {
+        // SAFETY: Live by the type invariants.
+        Key::of(unsafe { (*(*self.bdev.as_ptr()).bd_disk).part0 })
+    }
+
+    /// Returns the disk's queue.
+    ///
+    /// For a whole disk: a partition's disk may be gone before it.
+    pub(crate) fn queue(&self) -> Queue<'_> {
+        // SAFETY: The queue lives as long as the disk, by the type invariants.
+        unsafe { Queue::from_raw((*self.bdev.as_ptr()).bd_queue) }
+    }
+
+    /// Returns the device's place in sysfs, live as long as `self`.
+    pub(super) fn kobject(&self) -> *mut bindings::kobject {
+        // SAFETY: Live by the type invariants; only an address is taken.
+        unsafe { &raw mut (*self.bdev.as_ptr()).bd_device.kobj }
+    }
+
+    /// Sums up what the kernel counted on this device. Process context; O(CPUs).
+    pub(crate) fn kernel_counts(&self) -> [KernelCounts; 4] {
+        let mut counts = [KernelCounts::default(); 4];
+        for (group, counts) in (0..).zip(&mut counts) {
+            // SAFETY: Live by the type invariants; there are four stat groups.
+            unsafe { helpers::blkacct_part_stat_read(self.bdev.as_ptr(), group, counts) };
+        }
+        counts
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The clock of the module: CLOCK_MONOTONIC in ns, the one the block layer stamps requests with.
+//!
+//! C header: [`include/linux/timekeeping.h`](srctree/include/linux/timekeeping.h)
+
+use crate::acct::nsec::{
+    Clock,
+    Nsec, //
+};
+use kernel::bindings;
+
+/// Reads CLOCK_MONOTONIC.
+///
+/// Any context but NMI; does not sleep.
+pub(crate) struct Monotonic;
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now(&self) -> Nsec {
+        // SAFETY: May be called in any context but NMI, where no block event happens.
+        let now = unsafe { bindings::ktime_get() };
+        // CLOCK_MONOTONIC starts at zero and is never negative.
+        Nsec(now.cast_unsigned())
+    }
+}

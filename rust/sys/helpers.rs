@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `helpers.c`, declared by hand: one for each macro or inline function of the
+//! kernel's headers that its own Rust helpers do not cover.
+
+// The bindings' empty structs, which stand for the kernel's without lock debugging.
+#![allow(improper_ctypes)]
+
+use super::bdev::KernelCounts;
+use kernel::{
+    bindings,
+    prelude::*, //
+};
+
+extern "C" {
+    /// Disables preemption, and returns this CPU's per-CPU offset.
+    pub(super) fn blkacct_pin() -> c_ulong;
+    /// Undoes one `blkacct_pin()`.
+    pub(super) fn blkacct_unpin();
+    /// `cond_resched()`.
+    pub(super) fn blkacct_cond_resched();
+    /// `tracepoint_synchronize_unregister()`.
+    pub(super) fn blkacct_synchronize_probes();
+    /// Tells whether `blk_account_io_start()` is about to count this request.
+    pub(super) fn blkacct_rq_starts_counted(rq: *mut bindings::request) -> bool;
+    /// Sets the time, in ns, that `blk_time_get_ns()` has cached for the current task.
+    pub(super) fn blkacct_set_plug_clock(now: u64);
+    /// `blk_queue_io_stat()`.
+    pub(super) fn blkacct_queue_io_stat(q: *mut bindings::request_queue) -> bool;
+    /// Changes that bit in the limits of a frozen queue; 0 or a negative errno.
+    pub(super) fn blkacct_queue_set_io_stat(q: *mut bindings::request_queue, on: bool) -> c_int;
+    /// `part_stat_read()` of one of the four stat groups.
+    pub(super) fn blkacct_part_stat_read(
+        bdev: *mut bindings::block_device,
+        group: c_int,
+        counts: &mut KernelCounts,
+    );
+    /// `INIT_DELAYED_WORK()`.
+    pub(super) fn blkacct_init_delayed_work(
+        work: *mut bindings::delayed_work,
+        func: unsafe extern "C" fn(*mut bindings::work_struct),
+    );
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Probes on the block layer's tracepoints of requests.
+//!
+//! The tracepoints are not exported, so they are looked up by name.
+//!
+//! C header: [`include/linux/tracepoint.h`](srctree/include/linux/tracepoint.h)
+
+use super::{
+    helpers,
+    request::RqRef, //
+};
+use core::ptr::NonNull;
+use kernel::{
+    bindings,
+    error::to_result,
+    ffi::c_void,
+    prelude::*,
+    str::CStr,
+    sync::Arc, //
+};
+
+/// Proof that the caller runs inside a probe.
+///
+/// Probes run with preemption on, in any context but NMI, on any CPU.
+pub(crate) struct InProbe(());
+
+/// What a probe does with the request of an event.
+pub(crate) trait OnRequest: Send + Sync + 'static {
+    /// The tracepoint's name; its event has one argument, the request.
+    const EVENT: &'static CStr;
+    /// What the probe works on.
+    type Context: Send + Sync + 'static;
+    /// Handles one event. Must not sleep.
+    fn event(context: &Self::Context, rq: RqRef<'_>, probe: &InProbe);
+}
+
+/// Finds the tracepoint of `H`.
+///
+/// # Errors
+///
+/// `ENOENT` if this kernel has none.
+pub(crate) fn find<H: OnRequest>() -> Result<Found> {
+    struct Search {
+        name: &'static CStr,
+        found: *mut bindings::tracepoint,
+    }
+    unsafe extern "C" fn compare(tp: *mut bindings::tracepoint, search: *mut c_void) {
+        // SAFETY: The pointer is to the `Search` below.
+        let search = unsafe { &mut *search.cast::<Search>() };
+        // SAFETY: A tracepoint's name is a C string that lives as long as it.
+        if unsafe { CStr::from_char_ptr((*tp).name) } == search.name {
+            search.found = tp;
+        }
+    }
+    let mut search = Search {
+        name: H::EVENT,
+        found: core::ptr::null_mut(),
+    };
+    // SAFETY: `compare` accepts every tracepoint and the pointer passed along.
+    unsafe {
+        bindings::for_each_kernel_tracepoint(Some(compare), (&raw mut search).cast());
+    }
+    // INVARIANT: Tracepoints of the kernel image are never freed.
+    NonNull::new(search.found).map(Found).ok_or(ENOENT)
+}
+
+/// A tracepoint of the kernel image.
+///
+/// # Invariants
+///
+/// Points to a tracepoint that is never freed.
+#[derive(Clone, Copy)]
+pub(crate) struct Found(NonNull<bindings::tracepoint>);
+
+// SAFETY: Tracepoints are global; the functions that take one lock on their own.
+unsafe impl Send for Found {}
+// SAFETY: As above.
+unsafe impl Sync for Found {}
+
+/// A probe while it is attached.
+///
+/// Dropping it detaches the probe and waits until no CPU runs it; may sleep.
+///
+/// # Invariants
+///
+/// `probe::<H>` is registered on `found` with `context` as its data.
+pub(crate) struct Attached<H: OnRequest> {
+    found: Found,
+    context: Arc<H::Context>,
+}
+
+impl<H: OnRequest> Attached<H> {
+    /// Attaches the probe of `H` to the tracepoint. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, or what the kernel says.
+    pub(crate) fn new(found: Found, context: Arc<H::Context>) -> Result<Self> {
+        let data = Arc::as_ptr(&context).cast_mut().cast();
+        // SAFETY: The tracepoint lives by the invariant of `Found`; the probe has the signature
+        // of the events that `OnRequest` allows; `data` lives until `drop` has detached it.
+        to_result(unsafe {
+            bindings::tracepoint_probe_register(found.0.as_ptr(), probe::<H> as *mut c_void, data)
+        })?;
+        // INVARIANT: Just registered.
+        Ok(Self { found, context })
+    }
+}
+
+impl<H: OnRequest> Drop for Attached<H> {
+    fn drop(&mut self) {
+        let data = Arc::as_ptr(&self.context).cast_mut().cast();
+        // SAFETY: Registered with the same probe and data by the type invariants.
+        unsafe {
+            bindings::tracepoint_probe_unregister(
+                self.found.0.as_ptr(),
+                probe::<H> as *mut c_void,
+                data,
+            );
+        }
+        synchronize();
+        // `context` is released after this, when no probe reads it.
+    }
+}
+
+unsafe extern "C" fn probe<H: OnRequest>(data: *mut c_void, rq: *mut bindings::request) {
+    // SAFETY: `data` is the context that `Attached` keeps alive.
+    let context = unsafe { &*data.cast::<H::Context>() };
+    // SAFETY: The tracepoint passes a live request that nobody else owns during the event.
+    let rq = unsafe { RqRef::from_raw(rq) };
+    H::event(context, rq, &InProbe(()));
+}
+
+/// Waits until every probe that runs now has returned. May sleep.
+pub(crate) fn synchronize() {
+    // SAFETY: Process context.
+    unsafe { helpers::blkacct_synchronize_probes() };
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From a block device to its account, as a probe needs it: no lock, no allocation, O(1).
+//!
+//! A table is never changed: each change makes a new one, which the hooks publish.
+
+use crate::{
+    account::Account,
+    sys::bdev::Key, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// A device whose I/O is counted.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) account: Arc<Account>,
+    /// The account of the whole disk, for a partition.
+    pub(crate) disk: Option<Arc<Account>>,
+}
+
+/// A hash table with open addressing, at most half full.
+///
+/// # Invariants
+///
+/// `places` has `2^bits` elements, of which at least one is empty.
+pub(crate) struct Table {
+    bits: u32,
+    places: KVec<Option<Entry>>,
+}
+
+impl Table {
+    /// Makes a table of these devices. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(entries: &[Entry]) -> Result<Self> {
+        let size = (2 * entries.len()).next_power_of_two().max(2);
+        let mut places = KVec::with_capacity(size, GFP_KERNEL)?;
+        for _ in 0..size {
+            places.push(None, GFP_KERNEL)?;
+        }
+        // INVARIANT: Twice as many places as entries, and never none.
+        let mut table = Self {
+            bits: size.trailing_zeros(),
+            places,
+        };
+        for entry in entries {
+            let at = table.place(entry.key);
+            table.places[at] = Some(entry.clone());
+        }
+        Ok(table)
+    }
+
+    /// Returns the place of `key`, or the empty one where it would be.
+    #[inline]
+    fn place(&self, key: Key) -> usize {
+        let mask = self.places.len().wrapping_sub(1);
+        let mut at = key.hash(self.bits);
+        // Ends at an empty place, by the type invariants.
+        while let Some(Some(entry)) = self.places.get(at) {
+            if entry.key == key {
+                break;
+            }
+            at = at.wrapping_add(1) & mask;
+        }
+        at
+    }
+
+    /// Returns the entry of a device. Any context.
+    #[inline]
+    pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
+        self.places.get(self.place(key))?.as_ref()
+    }
+}
