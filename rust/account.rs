@@ -87,6 +87,11 @@ struct KernelShare {
     before: KernelGroups,
     /// The kernel's counts when this period began; `None` outside mode 2.
     base: Option<KernelGroups>,
+    /// The most sectors shown for each of the kernel's groups.
+    ///
+    /// A finer group's sectors count at the start, the kernel's at the completion; in between the
+    /// difference would step back.
+    shown: [u64; 4],
 }
 
 impl KernelShare {
@@ -94,9 +99,7 @@ impl KernelShare {
         let Some(base) = &self.base else {
             return self.before;
         };
-        core::array::from_fn(|group| {
-            self.before[group].plus(&now[group].minus(&base[group]))
-        })
+        core::array::from_fn(|group| self.before[group].plus(&now[group].minus(&base[group])))
     }
 }
 
@@ -176,7 +179,8 @@ impl Account {
     }
 
     fn leaf(&self, hardware_queue: usize) -> Option<&Leaf> {
-        self.leaves.get(hardware_queue & self.leaves.len().wrapping_sub(1))
+        self.leaves
+            .get(hardware_queue & self.leaves.len().wrapping_sub(1))
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
@@ -236,7 +240,13 @@ impl Account {
 
     /// Completes an end by a merge into another request, and books it.
     #[inline]
-    pub(crate) fn merged(&self, departure: Departure<'_>, now: Nsec, pin: &Pinned, group: StatGroup) {
+    pub(crate) fn merged(
+        &self,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        group: StatGroup,
+    ) {
         if let Some(time) = self.left(departure, now) {
             slot::absorbed(&Here(&self.cells, pin), time, group);
         }
@@ -253,11 +263,9 @@ impl Account {
     /// Takes a snapshot, with what the kernel counts filled in. Process context.
     pub(crate) fn snapshot(&self, bdev: &Bdev) -> Snapshot {
         let mut snapshot = Snapshot::take(&self.busy, &self.queue, self, &Monotonic);
-        let kernel = {
-            let share = self.kernel.lock();
-            share.total(&bdev.kernel_counts())
-        };
-        fill_in(&mut snapshot.stat.groups, &kernel);
+        let share = &mut *self.kernel.lock();
+        let total = share.total(&bdev.kernel_counts());
+        fill_in(&mut snapshot.stat.groups, &total, &mut share.shown);
         snapshot
     }
 
@@ -280,17 +288,21 @@ impl Account {
 /// Puts the kernel's counts into groups that have the core's.
 ///
 /// The kernel's groups are coarser: what the core counts itself for a finer group is taken out of
-/// the one the kernel put it into.
-fn fill_in(groups: &mut [wire::Group; StatGroup::COUNT], kernel: &KernelGroups) {
+/// the one the kernel put it into. `shown` keeps the results from stepping back.
+fn fill_in(
+    groups: &mut [wire::Group; StatGroup::COUNT],
+    kernel: &KernelGroups,
+    shown: &mut [u64; 4],
+) {
     let mut sectors = kernel.map(|counts| counts.sectors);
     for group in StatGroup::ALL {
-        if let Some(coarse) = sectors.get_mut(kernel_index(group.classic())) {
-            *coarse = coarse.saturating_sub(groups[group.index()].sectors);
-        }
+        let coarse = &mut sectors[kernel_index(group.classic())];
+        *coarse = coarse.saturating_sub(groups[group.index()].sectors);
     }
     for group in [StatGroup::Read, StatGroup::Write, StatGroup::Discard] {
         let coarse = kernel_index(group.classic());
-        groups[group.index()].sectors = sectors[coarse];
+        shown[coarse] = shown[coarse].max(sectors[coarse]);
+        groups[group.index()].sectors = shown[coarse];
         groups[group.index()].merges = kernel[coarse].merges;
     }
     // The kernel times its internal flushes itself, in ns.
@@ -330,5 +342,51 @@ impl Slots for Account {
 
     fn relax(&self) {
         percpu::resched_point();
+    }
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_account)]
+mod tests {
+    use super::*;
+
+    fn kernel(write: u64, discard: u64) -> KernelGroups {
+        let mut groups = KernelGroups::default();
+        groups[1].sectors = write;
+        groups[2].sectors = discard;
+        groups
+    }
+
+    #[test]
+    fn a_finer_group_is_taken_out_of_the_kernels() {
+        let mut groups = [wire::Group::default(); StatGroup::COUNT];
+        groups[StatGroup::WriteZeroes.index()].sectors = 300;
+        fill_in(&mut groups, &kernel(1000, 50), &mut [0; 4]);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 700);
+        assert_eq!(groups[StatGroup::WriteZeroes.index()].sectors, 300);
+        assert_eq!(groups[StatGroup::Discard.index()].sectors, 50);
+    }
+
+    #[test]
+    fn sectors_that_have_started_do_not_step_back() {
+        let mut shown = [0; 4];
+        let mut groups = [wire::Group::default(); StatGroup::COUNT];
+        fill_in(&mut groups, &kernel(1000, 0), &mut shown);
+        groups[StatGroup::WriteZeroes.index()].sectors = 300;
+        fill_in(&mut groups, &kernel(1000, 0), &mut shown);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
+        fill_in(&mut groups, &kernel(1300, 0), &mut shown);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
+    }
+
+    #[test]
+    fn only_mode_2_counts_of_the_kernels() {
+        let mut share = KernelShare::default();
+        assert_eq!(share.total(&kernel(70, 0))[1].sectors, 0);
+        share.base = Some(kernel(70, 0));
+        assert_eq!(share.total(&kernel(75, 0))[1].sectors, 5);
+        share.before = share.total(&kernel(75, 0));
+        share.base = Some(kernel(90, 0));
+        assert_eq!(share.total(&kernel(91, 0))[1].sectors, 6);
     }
 }

@@ -223,7 +223,9 @@ impl BlockDevices for Disks {
         let key = bdev.key();
         let attached = {
             let attached = &mut *self.attached.lock();
-            let at = attached.iter().position(|each| each.device.bdev.key() == key);
+            let at = attached
+                .iter()
+                .position(|each| each.device.bdev.key() == key);
             at.and_then(|at| attached.remove(at).ok())
         };
         let Some(Attached { device, directory }) = attached else {

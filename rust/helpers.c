@@ -79,19 +79,14 @@ int blkacct_queue_set_io_stat(struct request_queue *q, bool on)
 	return queue_limits_commit_update(q, &lim);
 }
 
-struct blkacct_counts {
-	u64 ios, merges, sectors, nsecs;
-};
-
-void blkacct_part_stat_read(struct block_device *bdev, int group,
-			    struct blkacct_counts *counts);
-void blkacct_part_stat_read(struct block_device *bdev, int group,
-			    struct blkacct_counts *counts)
+/* One stat group's ios, merges, sectors and nsecs. */
+void blkacct_part_stat(struct block_device *part, int group, u64 counts[4]);
+void blkacct_part_stat(struct block_device *part, int group, u64 counts[4])
 {
-	counts->ios = part_stat_read(bdev, ios[group]);
-	counts->merges = part_stat_read(bdev, merges[group]);
-	counts->sectors = part_stat_read(bdev, sectors[group]);
-	counts->nsecs = part_stat_read(bdev, nsecs[group]);
+	counts[0] = part_stat_read(part, ios[group]);
+	counts[1] = part_stat_read(part, merges[group]);
+	counts[2] = part_stat_read(part, sectors[group]);
+	counts[3] = part_stat_read(part, nsecs[group]);
 }
 
 void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func);

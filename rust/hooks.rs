@@ -52,11 +52,7 @@ type Devices = Published<Table>;
 
 /// Returns the entry of a device whose events count.
 #[inline]
-fn counting<'p>(
-    devices: &Devices,
-    key: Key,
-    probe: &'p InProbe,
-) -> Option<&'p Entry> {
+fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
         .get(probe)?
         .find(key)

@@ -147,3 +147,34 @@ fn hide(switch: &Switch, hooks: &Hooks) {
             .any(|device| device.bdev().key() == entry.key)
     });
 }
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_mode)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_digit_is_a_mode() {
+        assert!(Mode::parse(b"0") == Ok(Mode::Off));
+        assert!(Mode::parse(b"1\n") == Ok(Mode::Stock));
+        assert!(Mode::parse(b"2\n") == Ok(Mode::Exact));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in [
+            &b""[..],
+            b"\n",
+            b"3",
+            b"02",
+            b"2 ",
+            b" 2",
+            b"2\n\n",
+            b"-1",
+            b"2x",
+            b"on",
+        ] {
+            assert!(Mode::parse(text) == Err(EINVAL));
+        }
+    }
+}

@@ -77,3 +77,37 @@ impl Table {
         self.places.get(self.place(key))?.as_ref()
     }
 }
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_table)]
+mod tests {
+    use super::*;
+
+    fn table(keys: core::ops::Range<usize>) -> Result<Table> {
+        let account = Account::new(1)?;
+        let mut entries = KVec::new();
+        for number in keys {
+            let entry = Entry {
+                key: Key::test(number),
+                account: account.clone(),
+                disk: None,
+            };
+            entries.push(entry, GFP_KERNEL)?;
+        }
+        Table::new(&entries)
+    }
+
+    #[test]
+    fn every_device_is_found_and_no_other() -> Result {
+        for size in [0, 1, 2, 3, 100, 600] {
+            let table = table(0..size)?;
+            for number in 0..size {
+                let found = table.find(Key::test(number));
+                assert!(found.is_some_and(|entry| entry.key == Key::test(number)));
+            }
+            assert!(table.find(Key::test(size)).is_none());
+            assert!(table.find(Key::test(size + 4096)).is_none());
+        }
+        Ok(())
+    }
+}

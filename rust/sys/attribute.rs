@@ -100,7 +100,10 @@ impl<T: Send + Sync> Directory<T> {
             )?;
         }
         for entry in &entries {
-            pointers.push(entry.attribute.get().cast::<bindings::attribute>(), GFP_KERNEL)?;
+            pointers.push(
+                entry.attribute.get().cast::<bindings::attribute>(),
+                GFP_KERNEL,
+            )?;
         }
         pointers.push(null_mut(), GFP_KERNEL)?;
 
@@ -115,9 +118,7 @@ impl<T: Send + Sync> Directory<T> {
             GFP_KERNEL,
         )?;
         // SAFETY: The device is live; group, pointers and entries stay until `drop`.
-        to_result(unsafe {
-            bindings::sysfs_create_group(bdev.kobject(), group.get())
-        })?;
+        to_result(unsafe { bindings::sysfs_create_group(bdev.kobject(), group.get()) })?;
         // INVARIANT: Just registered; a `KVec`'s elements do not move with it.
         Ok(Self {
             bdev: bdev.clone(),
@@ -139,27 +140,26 @@ impl<T: 'static> Drop for Directory<T> {
 }
 
 fn attribute<T: 'static>(file: &'static File<T>) -> bindings::device_attribute {
-    let mode = if file.store.is_some() { 0o644 } else { 0o444 };
-    #[cfg_attr(not(CONFIG_DEBUG_LOCK_ALLOC), expect(unused_mut))]
-    let mut attribute = bindings::device_attribute {
-        attr: bindings::attribute {
-            name: file.name.as_char_ptr(),
-            mode,
-            ..Default::default()
-        },
+    let mut attr: bindings::attribute = pin_init::zeroed();
+    attr.name = file.name.as_char_ptr();
+    attr.mode = if file.store.is_some() { 0o644 } else { 0o444 };
+    // A class for attributes that are not static, as sysfs_attr_init() gives them one.
+    #[cfg(CONFIG_DEBUG_LOCK_ALLOC)]
+    {
+        attr.key = kernel::static_lock_class!().as_ptr();
+    }
+    bindings::device_attribute {
+        attr,
         __bindgen_anon_1: bindings::device_attribute__bindgen_ty_1 {
             show: Some(show::<T>),
         },
         __bindgen_anon_2: bindings::device_attribute__bindgen_ty_2 {
-            store: file.store.map(|_| store::<T> as _),
+            store: match file.store {
+                Some(_) => Some(store::<T>),
+                None => None,
+            },
         },
-    };
-    // A class for attributes that are not static, as sysfs_attr_init() gives them one.
-    #[cfg(CONFIG_DEBUG_LOCK_ALLOC)]
-    {
-        attribute.attr.key = kernel::static_lock_class!().as_ptr();
     }
-    attribute
 }
 
 /// Returns the entry that `attribute` is the start of.
@@ -172,6 +172,11 @@ unsafe fn entry<'a, T: 'static>(attribute: *mut bindings::device_attribute) -> &
     unsafe { &*attribute.cast::<Entry<T>>() }
 }
 
+/// Reads a file.
+///
+/// # Safety
+///
+/// Called by sysfs for the attribute of an [`Entry<T>`], with a page to fill.
 unsafe extern "C" fn show<T: 'static>(
     _device: *mut bindings::device,
     attribute: *mut bindings::device_attribute,
@@ -195,6 +200,11 @@ unsafe extern "C" fn show<T: 'static>(
     }
 }
 
+/// Takes what is written to a file.
+///
+/// # Safety
+///
+/// Called by sysfs for the attribute of an [`Entry<T>`], with `count` bytes in `buffer`.
 unsafe extern "C" fn store<T: 'static>(
     _device: *mut bindings::device,
     attribute: *mut bindings::device_attribute,

@@ -25,6 +25,12 @@ impl Key {
         Self(bdev.addr())
     }
 
+    /// Returns the key of a device that might be allocated as the `number`th.
+    #[cfg(CONFIG_KUNIT)]
+    pub(crate) fn test(number: usize) -> Self {
+        Self(0xffff_8880_0000_0000 + number * core::mem::size_of::<bindings::block_device>())
+    }
+
     /// Returns a well-mixed number of `bits` bits, from 1 to 64.
     #[inline]
     pub(crate) fn hash(self, bits: u32) -> usize {
@@ -52,9 +58,7 @@ unsafe impl Send for Bdev {}
 // SAFETY: As above.
 unsafe impl Sync for Bdev {}
 
-/// What the kernel itself counts, exactly, of one of its stat groups on a device. Mirrored in
-/// `helpers.c`.
-#[repr(C)]
+/// What the kernel itself counts, exactly, of one of its stat groups on a device.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct KernelCounts {
     pub(crate) ios: u64,
@@ -131,11 +135,19 @@ impl Bdev {
 
     /// Sums up what the kernel counted on this device. Process context; O(CPUs).
     pub(crate) fn kernel_counts(&self) -> [KernelCounts; 4] {
-        let mut counts = [KernelCounts::default(); 4];
-        for (group, counts) in (0..).zip(&mut counts) {
+        core::array::from_fn(|group| {
+            let mut counts = [0; 4];
             // SAFETY: Live by the type invariants; there are four stat groups.
-            unsafe { helpers::blkacct_part_stat_read(self.bdev.as_ptr(), group, counts) };
-        }
-        counts
+            unsafe {
+                helpers::blkacct_part_stat(self.bdev.as_ptr(), group as i32, &mut counts);
+            }
+            let [ios, merges, sectors, nsecs] = counts;
+            KernelCounts {
+                ios,
+                merges,
+                sectors,
+                nsecs,
+            }
+        })
     }
 }

@@ -109,6 +109,11 @@ unsafe fn listener<'a, T>() -> &'a T {
     unsafe { &*LISTENER.load(Acquire).cast::<T>() }
 }
 
+/// Hears of a device that is there.
+///
+/// # Safety
+///
+/// Called by the class for the interface of a `Registration<T>`.
 unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_int {
     // SAFETY: A callback of `Registration<T>`; the class has only block devices, and tells of them
     // while they are registered.
@@ -121,6 +126,11 @@ unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_in
     0
 }
 
+/// Hears of a device that goes.
+///
+/// # Safety
+///
+/// As for [`add`].
 unsafe extern "C" fn remove<T: BlockDevices>(device: *mut bindings::device) {
     // SAFETY: As in `add`.
     let (listener, bdev) = unsafe { (listener::<T>(), Bdev::get(device)) };

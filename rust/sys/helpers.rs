@@ -6,7 +6,6 @@
 // The bindings' empty structs, which stand for the kernel's without lock debugging.
 #![allow(improper_ctypes)]
 
-use super::bdev::KernelCounts;
 use kernel::{
     bindings,
     prelude::*, //
@@ -29,11 +28,11 @@ extern "C" {
     pub(super) fn blkacct_queue_io_stat(q: *mut bindings::request_queue) -> bool;
     /// Changes that bit in the limits of a frozen queue; 0 or a negative errno.
     pub(super) fn blkacct_queue_set_io_stat(q: *mut bindings::request_queue, on: bool) -> c_int;
-    /// `part_stat_read()` of one of the four stat groups.
-    pub(super) fn blkacct_part_stat_read(
+    /// `part_stat_read()` of one of the four stat groups: ios, merges, sectors, nsecs.
+    pub(super) fn blkacct_part_stat(
         bdev: *mut bindings::block_device,
         group: c_int,
-        counts: &mut KernelCounts,
+        counts: &mut [u64; 4],
     );
     /// `INIT_DELAYED_WORK()`.
     pub(super) fn blkacct_init_delayed_work(

@@ -113,11 +113,11 @@ impl<const N: usize> Counters<N> {
             return 0;
         }
         // SAFETY: `cpu` is below `nr_cpu_ids`; the array is set once at boot.
-        let offset = unsafe { (*(&raw const bindings::__per_cpu_offset))[cpu as usize] };
+        let offset = unsafe { bindings::__per_cpu_offset[cpu as usize] };
         let cell = self
             .base
             .cast::<u64>()
-            .wrapping_byte_add(offset as usize)
+            .wrapping_byte_add(offset)
             .wrapping_add(index);
         // SAFETY: A counter of a possible CPU by the type invariants (see `possible`), live while
         // `self` is, and only accessed as a word.
@@ -170,9 +170,7 @@ pub(crate) fn possible() -> impl Iterator<Item = u32> {
     let cpus = unsafe { bindings::nr_cpu_ids };
     (0..cpus).filter(|cpu| {
         // SAFETY: Set once at boot, and has at least `nr_cpu_ids` bits.
-        unsafe {
-            bindings::cpumask_test_cpu(*cpu as i32, &raw mut bindings::__cpu_possible_mask)
-        }
+        unsafe { bindings::cpumask_test_cpu(*cpu as i32, &raw mut bindings::__cpu_possible_mask) }
     })
 }
 
@@ -180,4 +178,50 @@ pub(crate) fn possible() -> impl Iterator<Item = u32> {
 pub(crate) fn resched_point() {
     // SAFETY: Process context, as the name says.
     unsafe { helpers::blkacct_cond_resched() };
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_percpu)]
+mod tests {
+    use super::*;
+
+    fn sum<const N: usize>(counters: &Counters<N>, index: usize) -> u64 {
+        possible().map(|cpu| counters.load(cpu, index)).sum()
+    }
+
+    #[test]
+    fn counters_start_at_zero_and_add_up() -> Result {
+        let counters = Counters::<3>::new()?;
+        assert_eq!(sum(&counters, 0), 0);
+        for _ in 0..10 {
+            let pin = Pinned::new();
+            counters.add(&pin, 1, 4);
+        }
+        assert_eq!(sum(&counters, 0), 0);
+        assert_eq!(sum(&counters, 1), 40);
+        assert_eq!(sum(&counters, 2), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_counter_wraps() -> Result {
+        let counters = Counters::<1>::new()?;
+        let pin = Pinned::new();
+        counters.add(&pin, 0, u64::MAX);
+        counters.add(&pin, 0, 3);
+        drop(pin);
+        assert_eq!(sum(&counters, 0), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn out_of_bounds_is_nothing() -> Result {
+        let counters = Counters::<1>::new()?;
+        let pin = Pinned::new();
+        counters.add(&pin, 1, 5);
+        drop(pin);
+        assert_eq!(counters.load(u32::MAX, 0), 0);
+        assert_eq!(counters.load(0, 1), 0);
+        Ok(())
+    }
 }

@@ -80,6 +80,11 @@ impl<T: Repeated> PinnedDrop for Repeat<T> {
     }
 }
 
+/// Does it once and sets the next time.
+///
+/// # Safety
+///
+/// Called by the workqueue for the work item of a [`Repeat<T>`].
 unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
     // SAFETY: The work item is the start of a delayed one, which is the start of a `Repeat<T>`
     // that waits for this call before it goes.

@@ -45,6 +45,9 @@ pub(crate) fn find<H: OnRequest>() -> Result<Found> {
         name: &'static CStr,
         found: *mut bindings::tracepoint,
     }
+    /// # Safety
+    ///
+    /// `search` points to a [`Search`] that nobody else uses, `tp` to a live tracepoint.
     unsafe extern "C" fn compare(tp: *mut bindings::tracepoint, search: *mut c_void) {
         // SAFETY: The pointer is to the `Search` below.
         let search = unsafe { &mut *search.cast::<Search>() };
@@ -124,6 +127,11 @@ impl<H: OnRequest> Drop for Attached<H> {
     }
 }
 
+/// The probe that the kernel calls.
+///
+/// # Safety
+///
+/// Called by the tracepoint of `H` with the data that [`Attached`] registered.
 unsafe extern "C" fn probe<H: OnRequest>(data: *mut c_void, rq: *mut bindings::request) {
     // SAFETY: `data` is the context that `Attached` keeps alive.
     let context = unsafe { &*data.cast::<H::Context>() };
