@@ -27,7 +27,7 @@ install: modules ## install blkacct.ko into that kernel's module directory
 
 clean: ## remove what was built here; the cache stays
 	@[ ! -d "$(KDIR)" ] || $(MAKE) -C "$(KDIR)" M="$(CURDIR)" clean
-	rm -rf tools/target
+	rm -rf build tools/target
 
 # --- in the build root and its guests, which set themselves up ---
 
