@@ -4,25 +4,33 @@
 //!
 //! # The claim
 //!
-//! Every start and every end returns a time. **However the calls interleave, once all have returned the busy total
-//! (`io_ticks`) is the length of the union of the intervals from the time that a start returned to the time that the
-//! matching end returned, to the nanosecond.** The only condition is that nobody ends an I/O before its start has returned.
+//! Every start and every end returns a time. **However the calls interleave, once all have returned
+//! the busy total (`io_ticks`) is the length of the union of the intervals from the time that a
+//! start returned to the time that the matching end returned, to the nanosecond.** The only
+//! condition is that nobody ends an I/O before its start has returned.
 //!
 //! # Why it holds
 //!
 //! The root ([`root`](super::root)) turns busy and idle in one `cmpxchg` each, which also charges
-//! the time, so the total is the length of the root's busy periods. What is left is that
-//! these periods are the union:
+//! the time, so the total is the length of the root's busy periods. What is left is that these
+//! periods are the union.
 //!
-//! 1. *A period begins and ends at a returned time.* The start whose arrival turned the root busy returns the time
-//!    of that turn, also if it was only helping. The end whose departure turned it idle does likewise.
-//! 2. *A returned time lies in a period which lasts from there to the end of that I/O (from its start, for an end).*
-//!    - A start that arrives at the root holds it from then on, until the leaf is held for it.
+//! 1. *A period begins and ends at a returned time.* The start whose arrival turned the root busy
+//!    returns the time of that turn, also if it was helping. So does the end that turned it idle.
+//! 2. *Every interval lies in one period*, since the root is held throughout:
+//!    - A start that arrives at the root holds it from its time on, until the leaf does.
 //!    - A start that joins a leaf in use reads the clock after that, and the leaf holds the root.
-//!    - An end that empties the leaf owns the leaf's hold until it departs at its time, or before others do.
-//!    - Any other end reads the clock first and leaves the leaf after that.
-//! 3. *Periods do not overlap, and the idle gaps between them are real*: each turn's time is read
-//!    between seeing the state that it turns and turning it.
+//!    - An end lets go, of the leaf or of the root, after it has read the clock.
+//! 3. *Every moment of a period lies in an interval.* Suppose that at one moment all who hold
+//!    the root, or a leaf that holds it, are ends which have read the clock. None of them closes the period
+//!    with that reading, or it would end there. So somebody starts later while one of them still
+//!    holds on. The start changes the word that this end is about to replace, for good: the version of root and
+//!    leaf sees to that. The end fails, reads the clock again, and its interval covers the moment.
+//! 4. *The gaps between periods are real*: a turn's time is read between seeing the state that it
+//!    turns and turning it.
+//!
+//! Point 3 is as good as the versions, which can wrap; `root` says what happens then. The others are
+//! unconditional.
 //!
 //! The leaf ([`leaf`](super::leaf)) is what makes it scale: with more than one I/O in flight per
 //! hardware queue, the root and its line stay untouched.

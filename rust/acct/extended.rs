@@ -2,7 +2,7 @@
 
 //! The reader's side of a total: all 64 bits of it, and never a step back.
 //!
-//! A root keeps 51 bits of its busy total, and a snapshot may catch an event half way and be a few
+//! A root keeps 44 bits of its busy total, and a snapshot may catch an event half way and be a few
 //! nanoseconds ahead. Readers share one `Extended` per total, which remembers the largest value
 //! that any of them returned. It lies on a line of its own: I/O writes nothing here.
 
@@ -14,8 +14,8 @@ use super::sync::{
 
 /// The last value returned of a total of which `BITS` bits are known.
 ///
-/// It must see the total at least once while that grows by `2^(BITS - 1)`: 13 days of busy time
-/// for the 51 bits of a root. The module's daily timer reads every device and so sees to that.
+/// It must see the total at least once while that grows by `2^(BITS - 1)`: 2.4 hours of busy time
+/// for the 44 bits of a root. The module's hourly timer reads every device and so sees to that.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Extended<const BITS: u32> {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_older_value_does_not_step_back() {
-        let total = Extended::<51>::default();
+        let total = Extended::<44>::default();
         assert_eq!(total.extend(1000), 1000);
         assert_eq!(total.extend(990), 1000);
         assert_eq!(total.extend(1001), 1001);

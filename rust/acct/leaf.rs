@@ -12,9 +12,10 @@
 //! afterwards could find the leaf, and the root, idle again in between, and a busy period would have begun at
 //! a time that no request can call its start.
 //!
-//! The word is `version:32 | count:31 | half:1`. The version is raised at every 0 to 1/2, so that
-//! a late helper cannot end another half than the one it saw. It would be fooled by
-//! exactly 2^32 such steps between two instructions of its own, minutes of non-preemptible delay.
+//! The word is `version:32 | count:31 | half:1`. Every start raises the version. So a late helper
+//! cannot end another half than the one it saw, and an end whose `cmpxchg` succeeds knows that
+//! nobody has joined since it read the clock (see [`root`](super::root)). Either would be fooled
+//! by exactly 2^32 starts between two of its own instructions, minutes of delay.
 
 use super::sync::{
     Acquire,
@@ -93,7 +94,7 @@ impl Leaf {
                     }
                 }
                 _ => {
-                    if self.swap(word, word.wrapping_add(ONE)) {
+                    if self.swap(word, word.wrapping_add(VERSION | ONE)) {
                         return Entry::Joined;
                     }
                 }

@@ -4,22 +4,21 @@
 //!
 //! # The word
 //!
-//! `rank:13 | x:51`. While nobody holds the root, `x` is the busy total `B`. While it has been held
-//! since time `T`, `x` is `T - B`, so the total at time `t` is `t - x`. Both turns are the same
-//! step, `x := t - x`, and everything else leaves `x` alone. One `cmpxchg` therefore ends a
-//! busy period *and* charges it: there is no state in between that could lose a span or charge it
-//! twice, and a reader has the exact total from one load. All of it is modulo 2^51 ns, 26 days;
-//! [`Extended`](super::extended::Extended) restores 64 bits.
+//! `rank:12 | version:8 | x:44`. While nobody holds the root, `x` is the busy total `B`. While it
+//! has been held since time `T`, `x` is `T - B`, so the total at time `t` is `t - x`. Both turns
+//! are the same step, `x := t - x`, and everything else leaves `x` alone. One `cmpxchg`
+//! therefore ends a busy period *and* charges it: there is no state in between that could lose a
+//! span or charge it twice, and a reader has the exact total from one load. All of it is modulo 2^44
+//! ns, 4.9 hours; [`Extended`](super::extended::Extended) restores 64 bits.
 //!
 //! # When the clock is read
 //!
-//! Always between the load of the word and its `cmpxchg`, and again after a failure. So a start
-//! finds the root idle both before and after it reads the time, and no idle gap is charged.
+//! Always between the load of the word and its `cmpxchg`, and again after a failure. A start that
+//! turns the root busy thus found it idle both before and after it read the time.
 //!
-//! For an end that is not enough. `x` does not move while the root is held, so a word with one
-//! holder can come back: the last holder loads it and reads 10; another arrives at 11 and
-//! departs at 20; the word is as it was, the `cmpxchg` succeeds, and the period would close at 10. Hence
-//! the *rank*, which is not quite the count of holders:
+//! This alone does not do for an end, because a word can come back: the last holder loads it and
+//! reads 10; another arrives at 11 and departs at 20; the word is as it was, the `cmpxchg`
+//! succeeds, and the period would close at 10. Hence the *rank*, which is not quite a count:
 //!
 //! | rank | holders | |
 //! |---|---|---|
@@ -28,12 +27,19 @@
 //! | 2 | 1 | *shared*: others have come and gone |
 //! | n > 2 | n - 1 | |
 //!
-//! Only rank 1 can close a period. A departer that finds rank 2 first sets rank 1, and only then reads the
-//! clock. It alone could set it, as nobody else holds the root, and any arrival takes it away for
-//! good (1 becomes 3, 3 becomes 2). So if its `cmpxchg` from rank 1 succeeds, nothing has happened since it
-//! read the clock. The common case, a period with a single holder, still closes with one `cmpxchg`.
+//! Only rank 1 can close a period. A departer that finds rank 2 first sets rank 1, and only then
+//! reads the clock. It alone can set it, as nobody else holds the root, and any arrival takes it
+//! away for good (1 becomes 3, 3 becomes 2). So if its `cmpxchg` from rank 1 succeeds, nothing has
+//! happened since it read the clock, however long ago. A period with a single holder, the common
+//! case, still closes with one `cmpxchg`.
 //!
-//! An idle word comes back only after a period of zero length, which changes no total.
+//! An end that closes nothing has a weaker need. It holds the root up to its `cmpxchg`, which is
+//! later than its time, and somebody else's I/O must cover the difference. Those who held the
+//! root beside it when it read the clock may all be ends too, with the last I/O to cover it
+//! arriving later. So every arrival raises the *version*, and an end whose `cmpxchg` succeeds has seen
+//! nobody arrive since it read the clock. With 8 bits that fails if an end is held up between two
+//! instructions while exactly 256, 512, ... others arrive; then the delay of that one end is
+//! charged though it is not in its own interval. No span is ever lost that way.
 //!
 //! # When the clock steps back
 //!
@@ -54,9 +60,14 @@ use super::sync::{
 };
 
 /// Width of the busy total in the root's word.
-pub const TOTAL_BITS: u32 = 51;
+pub const TOTAL_BITS: u32 = 44;
+
+const VERSION_BITS: u32 = 8;
+const RANK_SHIFT: u32 = TOTAL_BITS + VERSION_BITS;
 
 const TOTAL_MASK: u64 = (1 << TOTAL_BITS) - 1;
+const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << TOTAL_BITS;
+const VERSION: u64 = 1 << TOTAL_BITS;
 
 const IDLE: u64 = 0;
 const SOLE: u64 = 1;
@@ -67,29 +78,30 @@ const SHARED: u64 = 2;
 struct Word(u64);
 
 impl Word {
-    const fn new(rank: u64, x: u64) -> Self {
-        Self(rank << TOTAL_BITS | x & TOTAL_MASK)
-    }
-
     const fn rank(self) -> u64 {
-        self.0 >> TOTAL_BITS
+        self.0 >> RANK_SHIFT
     }
 
     const fn x(self) -> u64 {
         self.0 & TOTAL_MASK
     }
 
-    /// Returns the word with another rank and the same meaning of `x`.
+    /// Returns the word with another rank.
     const fn ranked(self, rank: u64) -> Self {
-        Self::new(rank, self.x())
+        Self(rank << RANK_SHIFT | self.0 & (VERSION_MASK | TOTAL_MASK))
     }
 
-    /// Returns the word after the root became busy or idle at `t`.
-    const fn turned(self, rank: u64, t: Nsec) -> Self {
-        Self::new(rank, t.0.wrapping_sub(self.x()))
+    /// Returns the word with the next version.
+    const fn renewed(self) -> Self {
+        Self(self.0 & !VERSION_MASK | self.0.wrapping_add(VERSION) & VERSION_MASK)
     }
 
-    /// Returns the busy total at `t`, modulo 2^51 ns.
+    /// Returns the word with `x` turned to mean the other thing from `t` on.
+    const fn turned(self, t: Nsec) -> Self {
+        Self(self.0 & !TOTAL_MASK | t.0.wrapping_sub(self.x()) & TOTAL_MASK)
+    }
+
+    /// Returns the busy total at `t`, modulo 2^44 ns.
     const fn total(self, t: Nsec) -> u64 {
         match self.rank() {
             IDLE => self.x(),
@@ -134,8 +146,8 @@ pub struct Departing(Word);
 
 /// The busy clock of one block device, shared by its leaves.
 ///
-/// It has room for 8190 holders: one for each leaf that is not idle, and for a moment one for each
-/// start that is under way.
+/// It has room for 4094 holders: one for each leaf that is not idle, and for a moment one for each
+/// start that is under way. A device may have [`Root::MAX_LEAVES`].
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Root {
@@ -153,6 +165,9 @@ impl Default for Root {
 }
 
 impl Root {
+    /// The largest number of leaves. With more hardware queues than that, let some share a leaf.
+    pub const MAX_LEAVES: usize = 2048;
+
     /// Looks at the root before the clock is read for [`Root::arrive`].
     pub fn arriving(&self) -> Arriving {
         Arriving(self.peek())
@@ -166,10 +181,11 @@ impl Root {
         loop {
             let stamp = self.stamp(t);
             let next = match word.rank() {
-                IDLE => word.turned(SOLE, stamp.time),
+                IDLE => word.ranked(SOLE).turned(stamp.time),
                 SOLE => word.ranked(SHARED.wrapping_add(1)),
                 rank => word.ranked(rank.wrapping_add(1)),
             };
+            let next = next.renewed();
             if self.swap(word, next) {
                 if word.rank() == IDLE {
                     self.hint(stamp);
@@ -207,7 +223,7 @@ impl Root {
             let stamp = self.stamp(t);
             let next = match word.rank() {
                 IDLE => return None,
-                SOLE => word.turned(IDLE, stamp.time),
+                SOLE => word.ranked(IDLE).turned(stamp.time),
                 rank => word.ranked(rank.wrapping_sub(1)),
             };
             if self.swap(word, next) {
@@ -221,7 +237,7 @@ impl Root {
         }
     }
 
-    /// Returns the time and the busy total at that time, in ns modulo 2^51. Writes nothing.
+    /// Returns the time and the busy total at that time, in ns modulo 2^44. Writes nothing.
     ///
     /// The total includes the open period. It can only be ahead of the final one, by the time
     /// between clock and `cmpxchg` of an end that is under way, and only until that is through.
@@ -335,6 +351,32 @@ mod tests {
         let stamp = root.depart(last, Nsec(10), &at(21));
         assert_eq!(stamp, Some(Stamp::exact(Nsec(21))));
         assert_eq!(total(&root, 30), 21);
+    }
+
+    #[test]
+    fn an_end_among_others_does_not_hold_the_root_unseen() {
+        let root = Root::default();
+        arrive(&root, 0);
+        arrive(&root, 0);
+        let one = root.departing();
+        // It reads 10, the other ends at 11, and a third starts at 20: only `one` is there between.
+        depart(&root, 11);
+        arrive(&root, 20);
+        let stamp = root.depart(one, Nsec(10), &at(21));
+        assert_eq!(stamp, Some(Stamp::exact(Nsec(21))));
+        depart(&root, 30);
+        assert_eq!(total(&root, 40), 30);
+    }
+
+    #[test]
+    fn the_version_wraps_within_its_bits() {
+        let root = Root::default();
+        for t in 0..600 {
+            arrive(&root, 2 * t);
+            depart(&root, 2 * t + 1);
+        }
+        assert_eq!(total(&root, 5000), 600);
+        assert!(!root.is_busy());
     }
 
     #[test]

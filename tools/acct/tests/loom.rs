@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Every interleaving of a few events, explored with loom: a model per invariant.
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test --release --test loom
+//! ```
+//!
+//! A schedule has at most three preemptions, two where three threads run; `LOOM_MAX_PREEMPTIONS`
+//! overrides that. The clock is an atomic counter that ticks when it is read, so each reading is a point where
+//! another thread may come in, and times from different threads tell which came first.
+
+#![cfg(loom)]
+#![allow(missing_docs)]
+
+mod common;
+
+use std::time::Instant;
+
+use acct::busy::Busy;
+use acct::leaf::Leaf;
+use acct::nsec::{Clock, Nsec};
+use acct::root::Root;
+use acct::sgrp::StatGroup;
+use acct::slot::{self, Cell, Slot, Slots};
+use acct::snap::Snapshot;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+
+use common::union;
+
+/// Runs `model`, which has so many threads, under all schedules, and says how long that took.
+fn explore(name: &str, threads: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = if threads > 2 { 2 } else { 3 };
+    builder.preemption_bound.get_or_insert(bound);
+    let begin = Instant::now();
+    builder.check(model);
+    eprintln!("{name}: {:.1} s", begin.elapsed().as_secs_f64());
+}
+
+/// Ticks by one at each reading.
+struct Ticks(AtomicU64);
+
+impl Ticks {
+    fn new() -> Self {
+        Self(AtomicU64::new(1))
+    }
+
+    fn pass(&self, time: u64) {
+        self.0.fetch_add(time, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Ticks {
+    fn now(&self) -> Nsec {
+        Nsec(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Something that I/O can start and end on.
+trait Device: Send + Sync + 'static {
+    fn start(&self, leaf: usize, clock: &Ticks) -> Nsec;
+    fn end(&self, leaf: usize, clock: &Ticks) -> Nsec;
+    fn total(&self, clock: &Ticks) -> u64;
+}
+
+impl Device for Root {
+    fn start(&self, _: usize, clock: &Ticks) -> Nsec {
+        self.arrive(self.arriving(), clock.now(), clock).time
+    }
+
+    fn end(&self, _: usize, clock: &Ticks) -> Nsec {
+        let stamp = self.depart(self.departing(), clock.now(), clock);
+        stamp.expect("the root is held").time
+    }
+
+    fn total(&self, clock: &Ticks) -> u64 {
+        self.read(clock).1
+    }
+}
+
+#[derive(Default)]
+struct Disk {
+    busy: Busy,
+    leaves: [Leaf; 2],
+}
+
+impl Device for Disk {
+    fn start(&self, leaf: usize, clock: &Ticks) -> Nsec {
+        let arrival = self.busy.start(&self.leaves[leaf]);
+        arrival.commit(clock.now(), clock).time
+    }
+
+    fn end(&self, leaf: usize, clock: &Ticks) -> Nsec {
+        let departure = self.busy.end(&self.leaves[leaf]);
+        let stamp = departure.commit(clock.now(), clock);
+        stamp.expect("this I/O is in flight").time
+    }
+
+    fn total(&self, clock: &Ticks) -> u64 {
+        self.busy.read(clock).1
+    }
+}
+
+/// Runs one I/O from start to end; returns when that was.
+fn io<D: Device>(device: &D, leaf: usize, clock: &Ticks) -> (u64, u64) {
+    let start = device.start(leaf, clock);
+    let end = device.end(leaf, clock);
+    (start.0, end.0)
+}
+
+/// Runs one I/O per entry of `leaves` on threads of their own.
+fn race<D: Device>(device: &Arc<D>, clock: &Arc<Ticks>, leaves: &[usize]) -> Vec<(u64, u64)> {
+    let threads: Vec<_> = leaves[1..]
+        .iter()
+        .map(|&leaf| {
+            let (device, clock) = (device.clone(), clock.clone());
+            thread::spawn(move || io(&*device, leaf, &clock))
+        })
+        .collect();
+    let mut spans = vec![io(&**device, leaves[0], clock)];
+    spans.extend(threads.into_iter().map(|t| t.join().unwrap()));
+    spans
+}
+
+/// Explores racing I/Os and hands the busy total and the union of the spans to `check`.
+fn compare<D: Device>(name: &str, leaves: &'static [usize], check: fn(u64, u64))
+where
+    D: Default,
+{
+    explore(name, leaves.len(), move || {
+        let (device, clock) = (Arc::new(D::default()), Arc::new(Ticks::new()));
+        let spans = race(&device, &clock, leaves);
+        check(device.total(&clock), union(spans));
+    });
+}
+
+fn compare_all(name: &str, check: fn(u64, u64)) {
+    compare::<Root>(&format!("{name}, root"), &[0, 0], check);
+    compare::<Root>(&format!("{name}, root, 3 threads"), &[0, 0, 0], check);
+    compare::<Disk>(&format!("{name}, one leaf"), &[0, 0], check);
+    compare::<Disk>(&format!("{name}, two leaves"), &[0, 1], check);
+}
+
+#[test]
+fn no_span_is_lost() {
+    compare_all("no_span_is_lost", |total, union| assert!(total >= union));
+}
+
+#[test]
+fn none_is_charged_twice() {
+    compare_all("none_is_charged_twice", |total, union| {
+        assert!(total <= union)
+    });
+}
+
+#[test]
+fn no_idle_gap_is_charged() {
+    explore("no_idle_gap_is_charged", 2, || {
+        let (disk, clock) = (Arc::new(Disk::default()), Arc::new(Ticks::new()));
+        io(&*disk, 0, &clock);
+        clock.pass(1_000_000);
+        race(&disk, &clock, &[0, 1]);
+        assert!(disk.total(&clock) < 1_000);
+    });
+}
+
+#[test]
+fn io_ticks_is_monotonic() {
+    explore("io_ticks_is_monotonic", 2, || {
+        let (disk, clock) = (Arc::new(Disk::default()), Arc::new(Ticks::new()));
+        let worker = {
+            let (disk, clock) = (disk.clone(), clock.clone());
+            thread::spawn(move || {
+                io(&*disk, 0, &clock);
+                io(&*disk, 0, &clock);
+            })
+        };
+        let (early, first) = disk.busy.read(&*clock);
+        let (late, second) = disk.busy.read(&*clock);
+        assert!(first <= second);
+        assert!(first < early.0 && second < late.0);
+        worker.join().unwrap();
+        assert!(second <= disk.total(&clock));
+    });
+}
+
+#[test]
+fn helper_surplus_is_undone() {
+    explore("helper_surplus_is_undone", 2, || {
+        let (disk, clock) = (Arc::new(Disk::default()), Arc::new(Ticks::new()));
+        let other = {
+            let (disk, clock) = (disk.clone(), clock.clone());
+            thread::spawn(move || disk.start(0, &clock))
+        };
+        disk.start(0, &clock);
+        other.join().unwrap();
+        assert_eq!(disk.leaves[0].in_flight(), 2);
+        disk.end(0, &clock);
+        assert!(disk.busy.is_busy());
+        disk.end(0, &clock);
+        assert!(!disk.busy.is_busy());
+    });
+}
+
+/// The slot of the only CPU.
+struct OneCpu([AtomicU64; Cell::COUNT]);
+
+impl Slot for OneCpu {
+    fn add(&self, cell: Cell, n: u64) {
+        self.0[cell.index()].fetch_add(n, Ordering::Release);
+    }
+}
+
+impl Slots for OneCpu {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        0..1
+    }
+
+    fn load(&self, _: usize, cell: Cell) -> u64 {
+        self.0[cell.index()].load(Ordering::Acquire)
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn slot_reads_are_untorn() {
+    const NOW: u64 = 1000;
+    explore("slot_reads_are_untorn", 3, || {
+        let cpu = Arc::new(OneCpu(std::array::from_fn(|_| AtomicU64::new(0))));
+        // Two writers, as an event and the interrupt that nests in it, but in any order.
+        let writers = [100, 200].map(|t| {
+            let cpu = cpu.clone();
+            thread::spawn(move || slot::start(&*cpu, Nsec(t), StatGroup::Read, 8))
+        });
+        let snap = Snapshot::take(&Busy::default(), &Default::default(), &*cpu, &|| Nsec(NOW));
+        let possible = match snap.stat.in_flight {
+            0 => &[0][..],
+            1 => &[NOW - 100, NOW - 200][..],
+            _ => &[2 * NOW - 300][..],
+        };
+        assert!(possible.contains(&snap.stat.time_in_queue));
+        for writer in writers {
+            writer.join().unwrap();
+        }
+    });
+}
