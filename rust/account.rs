@@ -159,7 +159,7 @@ impl Account {
     /// Ends what is still counted as in flight although the device is idle: requests that were
     /// freed without a completion.
     pub(crate) fn write_off(&self) {
-        let stray = Snapshot::take(&self.busy, &self.queue, self, &Monotonic).in_flight;
+        let stray = self.core_snapshot().in_flight;
         let pin = Pinned::new();
         for leaf in &self.leaves {
             for _ in 0..leaf.in_flight() {
@@ -176,6 +176,12 @@ impl Account {
                 slot::absorbed(&here, Monotonic.now(), group);
             }
         }
+    }
+
+    /// As [`Self::open`], for a device that only a test has.
+    #[cfg(CONFIG_KUNIT)]
+    pub(crate) fn open_for_test(&self) {
+        self.counting.store(true, Relaxed);
     }
 
     fn leaf(&self, hardware_queue: usize) -> Option<&Leaf> {
@@ -260,9 +266,14 @@ impl Account {
         stamp.time
     }
 
+    /// Takes a snapshot of what the core counts. Process context.
+    pub(crate) fn core_snapshot(&self) -> Snapshot {
+        Snapshot::take(&self.busy, &self.queue, self, &Monotonic)
+    }
+
     /// Takes a snapshot, with what the kernel counts filled in. Process context.
     pub(crate) fn snapshot(&self, bdev: &Bdev) -> Snapshot {
-        let mut snapshot = Snapshot::take(&self.busy, &self.queue, self, &Monotonic);
+        let mut snapshot = self.core_snapshot();
         let share = &mut *self.kernel.lock();
         let total = share.total(&bdev.kernel_counts());
         fill_in(&mut snapshot.stat.groups, &total, &mut share.shown);
@@ -278,8 +289,8 @@ impl Account {
         }
     }
 
-    /// Lets the 64-bit totals catch up with the clock's 51 bits; to be called at least every 13
-    /// days. Any context.
+    /// Lets the 64-bit total catch up with the busy clock's 44 bits; to be called at least every
+    /// 2.4 hours. Any context.
     pub(crate) fn catch_up(&self) {
         self.busy.read(&Monotonic);
     }

@@ -1,35 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an event of the block layer does to the accounts.
+//! The hooks into the block layer: the probes, and the devices that they see.
 //!
-//! The kernel's own decision is followed to the letter: a request counts if the kernel counts its
-//! start, on the device the kernel counts it on, and from then to its end. What looks like an end
-//! but is none is told by the request's flags; see the hazards in `Documentation/design.rst`.
+//! Attached while at least one disk is in mode 2. A disk in another mode pays for them only while
+//! there is such a disk: a look into the table per event.
 
 use crate::{
-    account::Account,
-    acct::{
-        busy::Departure,
-        nsec::{
-            Clock,
-            Nsec, //
-        },
-        sgrp::StatGroup, //
+    events::{
+        Devices,
+        Done,
+        Merge,
+        Start, //
     },
     sys::{
-        bdev::Key,
-        clock::Monotonic,
-        percpu::Pinned,
         published::Published,
-        request::{
-            self,
-            RqRef, //
-        },
         tracepoint::{
             self,
             Attached,
             Found,
-            InProbe,
             OnRequest, //
         }, //
     },
@@ -41,110 +29,11 @@ use crate::{
 use kernel::{
     new_mutex,
     prelude::*,
-    str::CStr,
     sync::{
         Arc,
         Mutex, //
     }, //
 };
-
-type Devices = Published<Table>;
-
-/// Returns the entry of a device whose events count.
-#[inline]
-fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
-    devices
-        .get(probe)?
-        .find(key)
-        .filter(|entry| entry.account.is_counting())
-}
-
-/// A request begins.
-struct Start;
-
-impl OnRequest for Start {
-    const EVENT: &'static CStr = c"block_io_start";
-    type Context = Devices;
-
-    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        // The event comes before the kernel's own tests.
-        if !rq.starts_counted() {
-            return;
-        }
-        let Some(entry) = counting(devices, rq.starting_on(), probe) else {
-            return;
-        };
-        let pin = Pinned::new();
-        let group = StatGroup::of(rq.op());
-        let levels = [entry.disk.as_ref(), Some(&entry.account)];
-        let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
-        let now = Monotonic.now();
-        // The kernel is about to stamp the request: with this time, not the plug's older one.
-        request::set_plug_clock(now);
-        for (account, arrival) in levels.into_iter().zip(arrivals) {
-            if let (Some(account), Some(arrival)) = (account, arrival) {
-                account.started(arrival, now, &pin, group, rq.sectors());
-            }
-        }
-    }
-}
-
-/// A request is done.
-struct Done;
-
-impl OnRequest for Done {
-    const EVENT: &'static CStr = c"block_io_done";
-    type Context = Devices;
-
-    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        // A step of a flush sequence is no end: the request comes again.
-        if rq.in_flush_sequence() {
-            return;
-        }
-        end(devices, rq, probe, |account, departure, now, pin| {
-            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time());
-        });
-    }
-}
-
-/// A request has been absorbed by another, which has its earlier start by now.
-struct Merge;
-
-impl OnRequest for Merge {
-    const EVENT: &'static CStr = c"block_rq_merge";
-    type Context = Devices;
-
-    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        end(devices, rq, probe, |account, departure, now, pin| {
-            account.merged(departure, now, pin, StatGroup::of(rq.op()));
-        });
-    }
-}
-
-/// Ends a request on its device and on its disk, at one time; `book` does it for each.
-#[inline(always)]
-fn end(
-    devices: &Devices,
-    rq: RqRef<'_>,
-    probe: &InProbe,
-    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned),
-) {
-    if !rq.is_counted() {
-        return;
-    }
-    let Some(entry) = counting(devices, rq.counted_on(), probe) else {
-        return;
-    };
-    let pin = Pinned::new();
-    let levels = [Some(&entry.account), entry.disk.as_ref()];
-    let departures = levels.map(|account| account?.end(rq.hardware_queue()));
-    let now = Monotonic.now();
-    for (account, departure) in levels.into_iter().zip(departures) {
-        if let (Some(account), Some(departure)) = (account, departure) {
-            book(account, departure, now, &pin);
-        }
-    }
-}
 
 /// The probes, while at least one disk is in mode 2. Fields are dropped in this order: starts
 /// first, so that nothing begins whose end is not seen.

@@ -11,6 +11,8 @@ pub(crate) mod attribute;
 pub(crate) mod bdev;
 pub(crate) mod class_interface;
 pub(crate) mod clock;
+#[cfg(CONFIG_KUNIT)]
+pub(crate) mod fake;
 mod helpers;
 pub(crate) mod percpu;
 pub(crate) mod published;

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an event of the block layer does to the accounts.
+//!
+//! The kernel's own decision is followed to the letter: a request counts if the kernel counts its
+//! start, on the device the kernel counts it on, and from then to its end. What looks like an end
+//! but is none is told by the request's flags; see the hazards in `Documentation/design.rst`.
+
+use crate::{
+    account::Account,
+    acct::{
+        busy::Departure,
+        nsec::{
+            Clock,
+            Nsec, //
+        },
+        sgrp::StatGroup, //
+    },
+    sys::{
+        bdev::Key,
+        clock::Monotonic,
+        percpu::Pinned,
+        published::Published,
+        request::{
+            self,
+            RqRef, //
+        },
+        tracepoint::{
+            InProbe,
+            OnRequest, //
+        }, //
+    },
+    table::{
+        Entry,
+        Table, //
+    }, //
+};
+use kernel::str::CStr;
+
+/// What the probes know: the devices in mode 2.
+pub(crate) type Devices = Published<Table>;
+
+/// Returns the entry of a device whose events count.
+#[inline]
+fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
+    devices
+        .get(probe)?
+        .find(key)
+        .filter(|entry| entry.account.is_counting())
+}
+
+/// A request begins.
+pub(crate) struct Start;
+
+impl OnRequest for Start {
+    const EVENT: &'static CStr = c"block_io_start";
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        // The event comes before the kernel's own tests.
+        if !rq.starts_counted() {
+            return;
+        }
+        let Some(entry) = counting(devices, rq.starting_on(), probe) else {
+            return;
+        };
+        let pin = Pinned::new();
+        let group = StatGroup::of(rq.op());
+        let levels = [entry.disk.as_ref(), Some(&entry.account)];
+        let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
+        let now = Monotonic.now();
+        // The kernel is about to stamp the request: with this time, not the plug's older one.
+        request::set_plug_clock(now);
+        for (account, arrival) in levels.into_iter().zip(arrivals) {
+            if let (Some(account), Some(arrival)) = (account, arrival) {
+                account.started(arrival, now, &pin, group, rq.sectors());
+            }
+        }
+    }
+}
+
+/// A request is done.
+pub(crate) struct Done;
+
+impl OnRequest for Done {
+    const EVENT: &'static CStr = c"block_io_done";
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        // A step of a flush sequence is no end: the request comes again.
+        if rq.in_flush_sequence() {
+            return;
+        }
+        end(devices, rq, probe, |account, departure, now, pin| {
+            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time());
+        });
+    }
+}
+
+/// A request has been absorbed by another, which has its earlier start by now.
+pub(crate) struct Merge;
+
+impl OnRequest for Merge {
+    const EVENT: &'static CStr = c"block_rq_merge";
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        end(devices, rq, probe, |account, departure, now, pin| {
+            account.merged(departure, now, pin, StatGroup::of(rq.op()));
+        });
+    }
+}
+
+/// Ends a request on its device and on its disk, at one time; `book` does it for each.
+#[inline(always)]
+fn end(
+    devices: &Devices,
+    rq: RqRef<'_>,
+    probe: &InProbe,
+    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned),
+) {
+    if !rq.is_counted() {
+        return;
+    }
+    let Some(entry) = counting(devices, rq.counted_on(), probe) else {
+        return;
+    };
+    let pin = Pinned::new();
+    let levels = [Some(&entry.account), entry.disk.as_ref()];
+    let departures = levels.map(|account| account?.end(rq.hardware_queue()));
+    let now = Monotonic.now();
+    for (account, departure) in levels.into_iter().zip(departures) {
+        if let (Some(account), Some(departure)) = (account, departure) {
+            book(account, departure, now, &pin);
+        }
+    }
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_events)]
+mod tests {
+    use super::*;
+    use crate::sys::fake::{
+        Disk,
+        Request, //
+    };
+    use kernel::{
+        prelude::*,
+        sync::Arc, //
+    };
+
+    /// A disk with a partition, both in mode 2, and what happens to their requests.
+    struct Rig {
+        devices: Devices,
+        disk: Disk,
+        whole: Arc<Account>,
+        part: Arc<Account>,
+    }
+
+    impl Rig {
+        fn new() -> Result<Self> {
+            let disk = Disk::new()?;
+            let (whole, part) = (Account::new(1)?, Account::new(1)?);
+            whole.open_for_test();
+            part.open_for_test();
+            let entries = [
+                Entry {
+                    key: disk.whole(),
+                    account: whole.clone(),
+                    disk: None,
+                },
+                Entry {
+                    key: disk.partition(),
+                    account: part.clone(),
+                    disk: Some(whole.clone()),
+                },
+            ];
+            let devices = Published::empty();
+            drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+            Ok(Self {
+                devices,
+                disk,
+                whole,
+                part,
+            })
+        }
+
+        fn write(&self) -> Result<Request<'_>> {
+            Request::new(&self.disk, 1)
+        }
+
+        fn start(&self, rq: &mut Request<'_>) {
+            Start::event(&self.devices, rq.get(), &InProbe::test());
+            rq.kernel_starts();
+        }
+
+        fn done(&self, rq: &Request<'_>) {
+            Done::event(&self.devices, rq.get(), &InProbe::test());
+        }
+    }
+
+    /// Returns (in flight, completed writes, absorbed).
+    fn counts(account: &Account) -> (u64, u64, u64) {
+        let snapshot = account.core_snapshot();
+        let write = snapshot.stat.groups[StatGroup::Write.index()];
+        (snapshot.stat.in_flight, write.ios, snapshot.absorbed)
+    }
+
+    #[test]
+    fn a_partitions_request_counts_on_its_disk_too() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        assert_eq!(counts(&rig.part), (1, 0, 0));
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        rig.done(&rq);
+        assert_eq!(counts(&rig.part), (0, 1, 0));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_not_counted() -> Result {
+        let rig = Rig::new()?;
+        // Passthrough, to the device; then a write with iostats off.
+        let mut command = Request::new(&rig.disk, 35)?;
+        rig.start(&mut command);
+        rig.done(&command);
+        rig.disk.set_io_stat(false);
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.disk.set_io_stat(true);
+        rig.done(&rq);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_step_of_a_flush_sequence_is_no_end() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rq.set_flush_sequence(true);
+        rig.done(&rq);
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        rq.set_flush_sequence(false);
+        rig.done(&rq);
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn an_internal_flush_is_no_io() -> Result {
+        let rig = Rig::new()?;
+        let flush = Request::new(&rig.disk, 2)?;
+        rig.done(&flush);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_merged_request_leaves_at_the_merge() -> Result {
+        let rig = Rig::new()?;
+        let (mut first, mut second) = (rig.write()?, rig.write()?);
+        rig.start(&mut first);
+        rig.start(&mut second);
+        Merge::event(&rig.devices, second.get(), &InProbe::test());
+        assert_eq!(counts(&rig.whole), (1, 0, 1));
+        rig.done(&first);
+        assert_eq!(counts(&rig.whole), (0, 1, 1));
+        Ok(())
+    }
+
+    #[test]
+    fn a_request_ends_on_the_partition_it_started_on() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        // A front merge brings in a bio that begins elsewhere.
+        rq.move_bio_to_whole_disk();
+        rig.done(&rq);
+        assert_eq!(counts(&rig.part), (0, 1, 0));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn an_end_without_a_start_is_an_orphan_and_nothing_else() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rq.kernel_starts();
+        rig.done(&rq);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 1);
+        assert_eq!(rig.part.anomalies().orphans, 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_start_without_an_end_is_written_off_when_idle() -> Result {
+        let rig = Rig::new()?;
+        // Freed without a completion, as when the inline-crypto key slot fails.
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.whole.write_off();
+        assert_eq!(counts(&rig.whole), (0, 0, 1));
+        assert_eq!(rig.whole.anomalies().lost_starts, 1);
+        assert_eq!(rig.part.anomalies().lost_starts, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_disk_outside_mode_2_counts_nothing() -> Result {
+        let rig = Rig::new()?;
+        let other = Disk::new()?;
+        let mut rq = Request::new(&other, 1)?;
+        rig.start(&mut rq);
+        rig.done(&rq);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        Ok(())
+    }
+}
