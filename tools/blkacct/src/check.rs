@@ -103,8 +103,8 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
             bail!("the second --stat is not later than the first; exchange them")
         }
         Some((before, after)) => {
-            let mut oracle = Oracle::window(before.time_ns, before.in_flight, args.skew_ns);
-            oracle.close(after.time_ns);
+            let mut oracle = Oracle::window(before.time_ns, args.skew_ns);
+            oracle.close(after.time_ns, (before.in_flight, after.in_flight));
             oracle
         }
     };

@@ -207,8 +207,8 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
     if evidence.cut {
         doubts.push("the trace stops in the middle of a line; it is not complete".to_owned());
     }
-    if truth.surplus_ends > 0 {
-        let n = truth.surplus_ends;
+    if truth.figures.surplus_ends > 0 {
+        let n = truth.figures.surplus_ends;
         doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
     }
     if truth.unclear_flushes > 0 {

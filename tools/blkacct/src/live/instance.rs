@@ -13,7 +13,7 @@ use crate::source::Dev;
 
 const EVENTS: [&str; 3] = ["block_io_start", "block_io_done", "block_rq_merge"];
 
-/// The instance. Dropped, it is removed, and tracing with it.
+/// The instance. Dropped, it no longer traces: it is removed, or stopped if it is not our own.
 pub struct Instance {
     dir: PathBuf,
     owned: bool,
@@ -119,6 +119,9 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         if !self.owned {
+            if let Err(error) = self.stop() {
+                eprintln!("blkacct: {error:#}");
+            }
             return;
         }
         match fs::remove_dir(&self.dir) {

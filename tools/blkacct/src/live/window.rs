@@ -43,7 +43,7 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
     sleep(LEAD, &stop)?;
 
     let before = files.read()?;
-    let mut oracle = Oracle::window(before.stat.time_ns, before.stat.in_flight, args.skew_ns);
+    let mut oracle = Oracle::window(before.stat.time_ns, args.skew_ns);
     let progress = Progress::new(args.progress);
     let mut stream = Stream::new("trace_pipe", pipe, Format::Ftrace, dev, progress);
     let deadline = Instant::now() + Duration::from_secs(args.seconds);
@@ -58,7 +58,10 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
     if after.stat.time_ns <= before.stat.time_ns {
         bail!("{}: its time does not advance", files.stat.display());
     }
-    oracle.close(after.stat.time_ns);
+    oracle.close(
+        after.stat.time_ns,
+        (before.stat.in_flight, after.stat.in_flight),
+    );
     // What is within the skew of the window's end belongs to the evidence.
     thread::sleep(Duration::from_nanos(args.skew_ns));
     instance.stop()?;

@@ -42,7 +42,8 @@ pub struct Account {
     in_flight: i64,
     in_flight_before: i64,
     unseen: u64,
-    /// What happened within `skew` of the latest event, as the window may end there.
+    /// What happened within twice `skew` of the latest event. The window may turn out to end there, and
+    /// events up to `skew` after its end are given as well.
     recent: VecDeque<(u64, Group, Tally)>,
 }
 
@@ -67,6 +68,8 @@ pub struct Figures {
     pub edge_changes: u64,
     /// Ends inside the window whose starts are unknown.
     pub unseen: u64,
+    /// Those of them that were not in flight at the beginning either.
+    pub surplus_ends: u64,
     /// Per group.
     pub groups: [Tally; Group::COUNT],
 }
@@ -74,7 +77,7 @@ pub struct Figures {
 impl Account {
     /// Opens an account whose times may be off by `skew` ns, over a window that begins at `from`.
     pub fn new(from: u64, skew: u64) -> Self {
-        let skew = skew.min(i64::MAX as u64);
+        let skew = skew.min(i64::MAX as u64 / 2);
         Account {
             from,
             to: u64::MAX,
@@ -144,7 +147,7 @@ impl Account {
         while self
             .recent
             .front()
-            .is_some_and(|&(at, ..)| at < time.saturating_sub(self.skew))
+            .is_some_and(|&(at, ..)| at < time.saturating_sub(2 * self.skew))
         {
             self.recent.pop_front();
         }
@@ -182,9 +185,9 @@ impl Account {
         sum.edge_nsecs += tally.nsecs;
     }
 
-    /// Closes the account. `in_flight_before` is known when someone counted it at the beginning: what
-    /// the trace knows less was in flight already when the trace began.
-    pub fn finish(mut self, in_flight_before: Option<u64>) -> Figures {
+    /// Closes the account. `counted` is in-flight at both edges, if someone counted it: what the trace
+    /// knows less at both, and what the edges' own events do not explain, was in flight all the time.
+    pub fn finish(mut self, counted: Option<(u64, u64)>) -> Figures {
         let to = self.to;
         let skew = self.skew;
         let mut recent = std::mem::take(&mut self.recent);
@@ -193,8 +196,14 @@ impl Account {
             self.near_edge(group, &tally);
         }
         let seen_before = self.in_flight_before.max(0) as u64;
-        let older = in_flight_before.map_or(self.unseen, |n| n.saturating_sub(seen_before));
-        let still = older.saturating_sub(self.unseen);
+        let seen_after = self.in_flight.max(0) as u64;
+        let (still, older) = counted.map_or((0, self.unseen), |(before, after)| {
+            let older = before.saturating_sub(seen_before);
+            let still = older
+                .saturating_sub(self.unseen)
+                .min(after.saturating_sub(seen_after));
+            (if still > self.edge_changes { still } else { 0 }, older)
+        });
         let (io_ticks, area) = self.exact.finish(still);
         let (shortest, _) = self.lower.finish(still);
         let (longest, _) = self.upper.finish(still);
@@ -205,10 +214,13 @@ impl Account {
             time_in_queue: u64::try_from(area.max(0)).unwrap_or(u64::MAX),
             time_in_queue_slack: self.skew.saturating_mul(edges),
             in_flight_before: seen_before,
-            in_flight: (self.in_flight.max(0) as u64).saturating_add(still),
+            in_flight: seen_after.saturating_add(still),
             changes: self.changes,
             edge_changes: self.edge_changes,
             unseen: self.unseen,
+            surplus_ends: self
+                .unseen
+                .saturating_sub(older.saturating_add(self.edge_changes)),
             groups: self.groups,
         }
     }

@@ -18,8 +18,8 @@
 //!   before its operation is always a sequence.
 //! * The sequence takes the `F` after the operation away if the disk cannot do forced unit access. So a
 //!   start with it is a sequence if its first done lacks it.
-//! * The data's done is at the first sector. By the end, the bio has advanced over its data, and the
-//!   last done is at the sector behind them.
+//! * The data's done is at the first sector. So is the last one in 6.18; in 7.2 it is at the sector behind
+//!   the data, which is where the bio has advanced to. Both are taken.
 //! * The flush command between them is done without ever being started.
 
 use std::collections::BTreeMap;
@@ -70,6 +70,8 @@ type Place = (Group, u64, u64);
 pub struct Flight {
     places: BTreeMap<Place, Request>,
     started: u64,
+    /// Sequences whose end is to come, with the sector behind their data.
+    ending: Vec<(Place, u64)>,
     slack: Slack,
     /// Driver commands that were started. Whether they count, the trace does not tell.
     pub driver_commands: u64,
@@ -128,7 +130,8 @@ impl Flight {
             return (group != Group::Flush).then_some(Effect::End { start: None });
         };
         let mut request = self.places.remove(&place)?;
-        if sectors < request.sectors {
+        let last = request.steps == Steps::Last;
+        if sectors < request.sectors && !last {
             request.sectors -= sectors;
             let rest = (group, place.1 + sectors, place.2);
             self.places.insert(rest, request);
@@ -140,11 +143,13 @@ impl Flight {
             Steps::Two => true,
         };
         if more {
-            let end = (group, place.1 + request.sectors, place.2);
-            request.sectors = 0;
             request.steps = Steps::Last;
-            self.places.insert(end, request);
+            self.places.insert(place, request);
+            self.ending.push((place, place.1 + request.sectors));
             return None;
+        }
+        if last {
+            self.ending.retain(|&(ending, _)| ending != place);
         }
         self.settle(group);
         Some(Effect::End {
@@ -223,16 +228,23 @@ impl Flight {
     /// Returns the request an event is about: the one at its place, or else the likeliest.
     fn find(&mut self, group: Group, event: &Event) -> Option<Place> {
         let sector = event.sector;
+        let at_end = self
+            .ending
+            .iter()
+            .find(|&&(place, end)| place.0 == group && end == sector)
+            .map(|&(place, _)| place);
         let here = self
             .places
             .range((group, sector, 0)..=(group, sector, u64::MAX));
-        let (all, steps) = here.fold((0, 0), |(all, steps), (_, r)| {
-            (all + 1, steps + u64::from(r.steps != Steps::One))
+        let (all, open) = here.fold((u64::from(at_end.is_some()), 0), |(all, open), (_, r)| {
+            let open_step = matches!(r.steps, Steps::Two | Steps::Fua);
+            (all + 1, open + u64::from(open_step))
         });
-        if all > 1 && steps > 0 {
+        // Two ends may be swapped without harm, but not an end and the middle of a sequence.
+        if all > 1 && open > 0 {
             self.unclear_flushes += 1;
         }
-        if let Some(place) = self.exact(group, sector) {
+        if let Some(place) = self.exact(group, sector).or(at_end) {
             return Some(place);
         }
         let plain = |(_, request): &(&Place, &Request)| request.steps == Steps::One;

@@ -38,7 +38,7 @@ pub struct Oracle {
     skew: u64,
     to: u64,
     last: u64,
-    in_flight_before: Option<u64>,
+    counted: Option<(u64, u64)>,
     from: u64,
     slack_before: Slack,
 }
@@ -53,8 +53,6 @@ pub struct Truth {
     pub figures: Figures,
     /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
     pub slack: [u64; Group::COUNT],
-    /// Ends that belong to no request: more of them than were in flight at the beginning.
-    pub surplus_ends: u64,
     /// Driver commands that were started.
     pub driver_commands: u64,
     /// Dones that may be the middle or the end of a flush sequence.
@@ -70,24 +68,29 @@ impl Oracle {
             skew,
             to: u64::MAX,
             last: 0,
-            in_flight_before: None,
+            counted: None,
             from: 0,
             slack_before: Slack::default(),
         }
     }
 
-    /// The window begins at `from`, with so many requests in flight.
-    pub fn window(from: u64, in_flight: u64, skew: u64) -> Self {
+    /// The window begins at `from`.
+    pub fn window(from: u64, skew: u64) -> Self {
         Oracle {
             account: Some(Account::new(from, skew)),
             from,
-            in_flight_before: Some(in_flight),
             ..Oracle::whole(skew)
         }
     }
 
-    /// The window ends at `to`; no later event has been given yet.
-    pub fn close(&mut self, to: u64) {
+    /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at the
+    /// beginning and at the end.
+    pub fn close(&mut self, to: u64, counted: (u64, u64)) {
+        self.counted = Some(counted);
+        self.end(to);
+    }
+
+    fn end(&mut self, to: u64) {
         self.to = to;
         if let Some(account) = &mut self.account {
             account.close(to);
@@ -120,21 +123,17 @@ impl Oracle {
     /// Ends the window, at the last event unless it was closed.
     pub fn finish(mut self) -> Truth {
         if self.to == u64::MAX {
-            self.close(self.last.max(self.from));
+            self.end(self.last.max(self.from));
         }
         let account = self
             .account
             .unwrap_or_else(|| Account::new(self.from, self.skew));
-        let figures = account.finish(self.in_flight_before);
-        let older = self.in_flight_before.map_or(figures.unseen, |n| {
-            n.saturating_sub(figures.in_flight_before)
-        });
+        let figures = account.finish(self.counted);
         let slack = self.flight.slack();
         Truth {
             from: self.from,
             to: self.to,
             slack: Group::ALL.map(|group| slack.since(&self.slack_before, group)),
-            surplus_ends: figures.unseen.saturating_sub(older),
             driver_commands: self.flight.driver_commands,
             unclear_flushes: self.flight.unclear_flushes,
             figures,

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `--live` on a directory that looks like `/sys` and `/proc`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::{check, data};
+use predicates::str::contains;
+use tempfile::TempDir;
+
+const INSTANCE: &str = "sys/kernel/tracing/instances/mine";
+
+/// A root with one disk in mode 2, idle so far, and a trace instance.
+fn root() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let put = |file: &str, text: &str| {
+        let path = root.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("sys/block/sda/dev", "8:0\n");
+    put("sys/block/sda/blkacct/iostats", "2\n");
+    put(
+        "sys/block/sda/blkacct/anomalies",
+        "clamped 0\norphans 0\nlost_starts 0\n",
+    );
+    let before = fs::read_to_string(data("before.stat")).unwrap();
+    put("sys/block/sda/blkacct/stat", &before);
+    put(
+        "proc/diskstats",
+        "   8       0 sda 10 2 80 0 3 0 24 0 0 0 0 0 0 0 0 0 0\n",
+    );
+    for event in ["block_io_start", "block_io_done", "block_rq_merge"] {
+        put(&format!("{INSTANCE}/events/block/{event}/enable"), "0\n");
+        put(&format!("{INSTANCE}/events/block/{event}/filter"), "none\n");
+    }
+    put(
+        &format!("{INSTANCE}/per_cpu/cpu0/stats"),
+        "overrun: 0\ndropped events: 0\n",
+    );
+    let trace = fs::read_to_string(data("sda.ftrace")).unwrap();
+    put(&format!("{INSTANCE}/trace_pipe"), &trace);
+    root
+}
+
+fn replace(root: &Path, file: &str, text: &str) {
+    fs::write(root.join("new"), text).unwrap();
+    fs::rename(root.join("new"), root.join(file)).unwrap();
+}
+
+/// Runs a window of one second, in the middle of which `stat` becomes the file `after`.
+fn run(root: &Path, after: &str, more: &[&str]) -> assert_cmd::assert::Assert {
+    let stat = fs::read_to_string(data(after)).unwrap();
+    let changed = root.to_owned();
+    let module = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(600));
+        replace(&changed, "sys/block/sda/blkacct/stat", &stat);
+        let line = "   8       0 sda 12 3 104 4 4 0 32 0 0 8 4 0 0 0 0 0 0\n";
+        replace(&changed, "proc/diskstats", line);
+    });
+    let root = root.to_str().unwrap();
+    let args = [
+        "--root",
+        root,
+        "--instance",
+        "mine",
+        "--live",
+        "sda",
+        "--seconds",
+        "1",
+    ];
+    let assert = check(&args).args(more).assert();
+    module.join().unwrap();
+    assert
+}
+
+#[test]
+fn a_window_is_checked() {
+    let root = root();
+    let assert = run(root.path(), "after.stat", &[]).code(0);
+    assert
+        .stdout(contains(
+            "io_ticks               2.000000   2.000300   8.000000   +0.000300   +6.000000",
+        ))
+        .stdout(contains("\nok\n"));
+    let written = |file: &str| fs::read_to_string(root.path().join(INSTANCE).join(file)).unwrap();
+    assert_eq!(written("trace_clock"), "mono");
+    assert_eq!(
+        written("events/block/block_io_done/filter"),
+        "dev == 8388608"
+    );
+    assert_eq!(written("events/block/block_rq_merge/enable"), "1");
+    assert_eq!(written("tracing_on"), "0");
+}
+
+#[test]
+fn wrong_numbers_fail() {
+    run(root().path(), "wrong.stat", &[])
+        .code(3)
+        .stdout(contains("FAIL"));
+}
+
+#[test]
+fn an_overrun_never_passes() {
+    let root = root();
+    replace(
+        root.path(),
+        &format!("{INSTANCE}/per_cpu/cpu0/stats"),
+        "overrun: 5\n",
+    );
+    run(root.path(), "after.stat", &["--json"])
+        .code(1)
+        .stderr(contains("lost 5 events"));
+}
+
+#[test]
+fn anomalies_are_doubts() {
+    let root = root();
+    let path = root.path().to_owned();
+    let later = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(600));
+        replace(
+            &path,
+            "sys/block/sda/blkacct/anomalies",
+            "clamped 0\norphans 2\nlost_starts 0\n",
+        );
+    });
+    run(root.path(), "after.stat", &[])
+        .code(1)
+        .stderr(contains("reports 2 orphans"));
+    later.join().unwrap();
+}
+
+#[test]
+fn another_mode_and_no_tracefs_are_not_available() {
+    let root = root();
+    let arg = root.path().to_str().unwrap().to_owned();
+    fs::write(root.path().join("sys/block/sda/blkacct/iostats"), "1\n").unwrap();
+    check(&["--root", &arg, "--live", "sda"])
+        .assert()
+        .code(4)
+        .stderr(contains("iostats is 1, not 2: echo 2 >"));
+    fs::write(root.path().join("sys/block/sda/blkacct/iostats"), "2\n").unwrap();
+    fs::remove_dir_all(root.path().join("sys/kernel")).unwrap();
+    check(&["--root", &arg, "--live", "sda"])
+        .assert()
+        .code(4)
+        .stderr(contains("mount -t tracefs"));
+    fs::remove_dir_all(root.path().join("sys/block/sda/blkacct")).unwrap();
+    check(&["--root", &arg, "--live", "sda"])
+        .assert()
+        .code(4)
+        .stderr(contains("modprobe blkacct"));
+}
+
+/// Every way out drops the instance. One that existed before is kept, and no longer traces.
+#[test]
+fn a_signal_ends_the_run_and_its_trace() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let root = root();
+        let switch = root.path().join(INSTANCE).join("tracing_on");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_blkacct"))
+            .args([
+                "check",
+                "--live",
+                "sda",
+                "--seconds",
+                "60",
+                "--instance",
+                "mine",
+                "--root",
+            ])
+            .arg(root.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while fs::read_to_string(&switch).ok().as_deref() != Some("1") {
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "the run ended by itself"
+            );
+            thread::sleep(Duration::from_millis(1));
+        }
+        let pid = child.id().to_string();
+        assert!(Command::new("kill")
+            .args(["-s", signal, &pid])
+            .status()
+            .unwrap()
+            .success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{signal}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("stopped by a signal"));
+        assert_eq!(fs::read_to_string(&switch).unwrap(), "0");
+    }
+}

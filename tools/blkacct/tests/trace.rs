@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What traces say and do not say: flush sequences, merges, requests that change place.
+
+use blkacct::oracle::{Oracle, Truth};
+use blkacct::progress::Progress;
+use blkacct::source::{Dev, Format, Group, Stream};
+
+/// Reads a short form, `us event rwbs sector sectors`, as a trace of `format`.
+fn truth(format: Format, short: &str) -> Truth {
+    let mut text = String::new();
+    for line in short.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [us, event, rwbs, sector, sectors] = words[..] else {
+            panic!("{line}");
+        };
+        let us: u64 = us.parse().unwrap();
+        text += &match format {
+            Format::Blkparse => {
+                format!("  8,0    1        1     0.{us:06}000   697  {event}  {rwbs} {sector} + {sectors} [x]\n")
+            }
+            _ => {
+                let event = match event {
+                    "start" => "block_io_start",
+                    "done" => "block_io_done",
+                    "merge" => "block_rq_merge",
+                    _ => panic!("{line}"),
+                };
+                format!("               x-1       [000] d..1.     0.{us:06}: {event}: 8,0 {rwbs} 0 () {sector} + {sectors} none,0,0 [x]\n")
+            }
+        };
+    }
+    let dev = Dev { major: 8, minor: 0 };
+    let mut oracle = Oracle::whole(0);
+    let mut stream = Stream::new("t", text.as_bytes(), format, dev, Progress::new(false));
+    let mut sink = |event| oracle.event(&event);
+    stream.read(&mut sink).unwrap();
+    stream.finish(&mut sink);
+    oracle.finish()
+}
+
+/// Returns `io_ticks`, `time_in_queue`, `ios`, `nsecs`, `merges`, `in_flight` of writes, in us.
+fn writes(truth: &Truth) -> [u64; 6] {
+    let (figures, write) = (&truth.figures, truth.figures.groups[Group::Write as usize]);
+    [
+        figures.io_ticks / 1000,
+        figures.time_in_queue / 1000,
+        write.ios,
+        write.nsecs / 1000,
+        write.merges,
+        figures.in_flight,
+    ]
+}
+
+#[test]
+fn a_write_with_a_preflush_ends_at_its_second_done() {
+    // The flush command in between is done without a start.
+    let short = "0 start FWS 800 8\n5 done FF 0 0\n9 done WS 800 0\n10 done WS 808 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [10, 10, 1, 10, 0, 0]);
+}
+
+#[test]
+fn the_second_done_of_older_kernels_is_at_the_first_sector() {
+    let short = "0 start FWFSM 32786 2\n3 done FF 0 0\n5 done WSM 32786 0\n8 done FF 0 0\n9 done WSM 32786 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [9, 9, 1, 9, 0, 0]);
+}
+
+#[test]
+fn emulated_forced_unit_access_ends_at_its_second_done() {
+    let short = "0 start WFS 800 8\n9 done WS 800 0\n30 done WS 808 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [30, 30, 1, 30, 0, 0]);
+}
+
+#[test]
+fn real_forced_unit_access_ends_at_its_only_done() {
+    let short = "0 start WFS 800 8\n9 done WFS 800 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [9, 9, 1, 9, 0, 0]);
+}
+
+#[test]
+fn an_empty_flush_ends_at_its_only_done() {
+    let short = "0 start FWS 0 0\n7 done WS 0 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [7, 7, 1, 7, 0, 0]);
+}
+
+#[test]
+fn neighbours_of_a_flush_sequence_keep_their_own_ends() {
+    // A plain write begins where the sequence's last done will be.
+    let short =
+        "0 start FWS 800 8\n1 start WS 808 8\n9 done WS 800 0\n10 done WS 808 0\n20 done WS 808 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(writes(&truth), [20, 29, 2, 29, 0, 0]);
+    assert_eq!(truth.unclear_flushes, 0);
+}
+
+#[test]
+fn an_end_that_may_be_the_middle_of_a_sequence_is_told() {
+    let short =
+        "0 start FWS 800 8\n1 start WS 800 8\n9 done WS 800 0\n10 done WS 800 0\n20 done WS 808 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.figures.in_flight, 0);
+    assert_eq!(truth.unclear_flushes, 1);
+}
+
+#[test]
+fn a_flush_command_of_a_stacked_driver_is_io_of_its_own() {
+    let truth = truth(Format::Ftrace, "0 start FF 0 0\n7 done FF 0 0");
+    assert_eq!(truth.figures.io_ticks, 7000);
+    assert_eq!(truth.figures.groups[Group::Flush as usize].ios, 1);
+}
+
+#[test]
+fn an_absorbed_request_leaves_and_passes_its_start_on() {
+    let short = "0 start W 808 8\n4 start W 800 8\n6 merge W 808 8\n10 done W 800 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(writes(&truth), [10, 12, 1, 10, 1, 0]);
+    assert_eq!(truth.slack[Group::Write as usize], 0);
+}
+
+#[test]
+fn a_merge_that_could_be_two_is_bounded() {
+    // A bio joined the request at 800, unseen: which of the two ends at 816?
+    let short = "0 start W 816 8\n3 start W 800 8\n5 start W 790 8\n6 merge W 816 8\n10 done W 800 0\n11 done W 790 0";
+    let truth = truth(Format::Ftrace, short);
+    let [.., nsecs, merges, in_flight] = writes(&truth);
+    assert_eq!((merges, in_flight), (1, 0));
+    // Either the start at 3 or that at 5 gives way to the one at 0.
+    assert_eq!(truth.slack[Group::Write as usize], 2000);
+    assert!([10 + 6, 7 + 11].contains(&nsecs));
+}
+
+#[test]
+fn a_front_merge_moves_a_request_and_sums_stay_exact() {
+    // Bios of 8 sectors joined both at the front.
+    let short = "0 start W 808 8\n2 start W 908 8\n10 done W 900 0\n15 done W 800 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(writes(&truth), [15, 23, 2, 23, 0, 0]);
+    assert_eq!(truth.slack[Group::Write as usize], 0);
+}
+
+#[test]
+fn groups_do_not_lend_each_other_ends() {
+    let short = "0 start R 8 8\n1 start W 8 8\n5 done W 8 0\n9 done R 8 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.figures.groups[Group::Read as usize].nsecs, 9000);
+    assert_eq!(truth.figures.groups[Group::Write as usize].nsecs, 4000);
+}
+
+#[test]
+fn driver_commands_are_left_out() {
+    let truth = truth(Format::Ftrace, "0 start N 0 0\n1 start R 8 8\n5 done R 8 0");
+    assert_eq!((truth.figures.io_ticks, truth.driver_commands), (4000, 1));
+}
+
+#[test]
+fn an_end_without_a_start_began_before_the_trace() {
+    let truth = truth(
+        Format::Ftrace,
+        "2 start R 16 8\n6 done W 80 0\n9 done R 16 0",
+    );
+    let figures = &truth.figures;
+    // Clipped at the beginning of the window, which is the first event.
+    assert_eq!(
+        (figures.io_ticks, figures.time_in_queue, figures.unseen),
+        (7000, 11000, 1)
+    );
+}
+
+#[test]
+fn blkparse_requests_end_with_their_last_sector() {
+    let short = "0 G R 800 16\n5 C R 800 8\n9 C R 808 8";
+    let truth = truth(Format::Blkparse, short);
+    assert_eq!(
+        (truth.figures.io_ticks, truth.figures.groups[0].ios),
+        (9000, 1)
+    );
+}
+
+#[test]
+fn blkparse_merges_of_bios_and_of_requests() {
+    // A bio joins the end of 800, a bio joins its front, then the request at 824 is absorbed.
+    let short = "0 G W 808 8\n1 M W 816 8\n2 F W 800 8\n3 G W 824 8\n4 M W 824 8\n9 C W 800 32";
+    assert_eq!(writes(&truth(Format::Blkparse, short)), [9, 10, 1, 9, 1, 0]);
+}
+
+#[test]
+fn blkparse_flush_sequences_end_at_the_second_completion() {
+    let short = "0 G FWS 800 8\n5 C WS 800 8\n6 C WS 808 0";
+    assert_eq!(writes(&truth(Format::Blkparse, short)), [6, 6, 1, 6, 0, 0]);
+}
