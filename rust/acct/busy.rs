@@ -16,21 +16,22 @@
 //! periods are the union.
 //!
 //! 1. *A period begins and ends at a returned time.* The start whose arrival turned the root busy
-//!    returns the time of that turn, also if it was helping. So does the end that turned it idle.
-//! 2. *Every interval lies in one period*, since the root is held throughout:
-//!    - A start that arrives at the root holds it from its time on, until the leaf does.
-//!    - A start that joins a leaf in use reads the clock after that, and the leaf holds the root.
-//!    - An end lets go, of the leaf or of the root, after it has read the clock.
-//! 3. *Every moment of a period lies in an interval.* Suppose that at one moment all who hold
-//!    the root, or a leaf that holds it, are ends which have read the clock. None of them closes the period
-//!    with that reading, or it would end there. So somebody starts later while one of them still
-//!    holds on. The start changes the word that this end is about to replace, for good: the version of root and
-//!    leaf sees to that. The end fails, reads the clock again, and its interval covers the moment.
+//!    returns the time of that turn. So does the end that turned it idle.
+//! 2. *Every interval lies in one period*, since the root is held throughout. A start that finds its
+//!    leaf unused holds the root from its time on. One that joins a leaf read the clock while
+//!    the leaf was in use, and thus held the root. An end reads the clock before it lets go.
+//! 3. *Every moment of a period lies in an interval.* A start has its time before it is counted,
+//!    so if a moment lies in no interval, all that hold the root then are ends which have
+//!    read the clock and not let go yet. None of them closes the period with that reading, or it
+//!    would end before the moment. Ends on a leaf in use let go one by one, and the last finds another count
+//!    than it saw, so all have let go of their leaves and are about to let go of the root. The period
+//!    goes on, so somebody arrives at the root while one of them still holds it, and the version which the
+//!    arrival raised makes it fail and read the clock again. Its interval covers the moment.
 //! 4. *The gaps between periods are real*: a turn's time is read between seeing the state that it
 //!    turns and turning it.
 //!
 //! Point 3 is as good as the versions, which can wrap; `root` says what happens then. The others are
-//! unconditional.
+//! unconditional but for the leaf's version, which outlasts any delay.
 //!
 //! The leaf ([`leaf`](super::leaf)) is what makes it scale: with more than one I/O in flight per
 //! hardware queue, the root and its line stay untouched.
@@ -59,10 +60,8 @@
 
 use super::extended::Extended;
 use super::leaf::{
-    Entry,
-    Exit,
-    Half,
-    Leaf, //
+    Leaf,
+    Seen, //
 };
 use super::nsec::{
     Clock,
@@ -88,21 +87,15 @@ pub struct Busy {
 impl Busy {
     /// Begins the start of an I/O. Read the clock next, then commit.
     pub fn start<'a>(&'a self, leaf: &'a Leaf) -> Arrival<'a> {
-        let step = match leaf.enter() {
-            Entry::Joined => None,
-            Entry::Half(half) => Some((half, self.root.arriving())),
-        };
-        Arrival {
-            root: &self.root,
-            leaf,
-            step,
-        }
+        let root = &self.root;
+        let step = Enter::prepare(root, leaf);
+        Arrival { root, leaf, step }
     }
 
     /// Begins the end of an I/O. Read the clock next, then commit.
     pub fn end<'a>(&'a self, leaf: &'a Leaf) -> Departure<'a> {
         let root = &self.root;
-        let step = Leave::of(root, leaf);
+        let step = Leave::prepare(root, leaf);
         Departure { root, leaf, step }
     }
 
@@ -120,64 +113,87 @@ impl Busy {
     }
 }
 
-/// A start that waits for the time.
-///
-/// Until it is committed, other starts on the leaf do its work for it, and no other call waits.
+/// What a start has to do once it knows the time.
 #[derive(Debug)]
-#[must_use = "a start that is not committed is in flight for ever"]
+enum Enter {
+    /// Join a leaf in use.
+    Leaf(Seen),
+    /// Take hold of the root for a leaf that is not.
+    Root(Arriving),
+}
+
+impl Enter {
+    fn prepare(root: &Root, leaf: &Leaf) -> Self {
+        let seen = leaf.peek();
+        match seen.count() {
+            0 => Self::Root(root.arriving()),
+            _ => Self::Leaf(seen),
+        }
+    }
+}
+
+/// A start that waits for the time. It has changed nothing yet.
+#[derive(Debug)]
+#[must_use = "a start takes effect in `Arrival::commit`"]
 pub struct Arrival<'a> {
     root: &'a Root,
     leaf: &'a Leaf,
-    /// What is left to do unless the leaf was in use.
-    step: Option<(Half, Arriving)>,
+    step: Enter,
 }
 
 impl Arrival<'_> {
     /// Ends the start at `t`, the clock's time after it began; returns the time to book it under.
-    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Stamp {
-        let Self { root, leaf, step } = self;
-        let Some((mut half, seen)) = step else {
-            return Stamp::exact(t);
-        };
-        let stamp = root.arrive(seen, t, clock);
-        while !leaf.settle(&half) {
-            if !half.own {
-                // The half we saw is history, and we are not counted yet.
-                if let Entry::Half(next) = leaf.enter() {
-                    half = next;
-                    continue;
-                }
+    pub fn commit(mut self, mut t: Nsec, clock: &impl Clock) -> Stamp {
+        let stamp = loop {
+            match self.step {
+                Enter::Root(seen) => break self.root.arrive(seen, t, clock),
+                Enter::Leaf(seen) if self.leaf.add_one(seen) => return Stamp::exact(t),
+                Enter::Leaf(_) => self.step = Enter::prepare(self.root, self.leaf),
             }
-            // We are counted, and another's hold of the root stands for the leaf. Ours is surplus;
-            // it is not the last, so giving it back ends no period.
-            root.depart(root.departing(), clock.now(), clock);
-            break;
+            t = clock.now();
+        };
+        // We hold the root from `stamp` on. It does not matter when the leaf counts us.
+        loop {
+            let seen = self.leaf.peek();
+            if self.leaf.add_one(seen) {
+                if seen.count() > 0 {
+                    // The leaf has a hold already and keeps it, so giving ours back ends no period.
+                    self.root.depart(self.root.departing(), clock.now(), clock);
+                }
+                return stamp;
+            }
         }
-        stamp
     }
 }
 
 /// What an end has to do once it knows the time.
 #[derive(Debug)]
 enum Leave {
+    /// Let go of the root: the leaf is empty, and its hold is ours.
     Root(Departing),
-    Leaf(super::leaf::Shared),
+    /// Leave a leaf with others on it.
+    Leaf(Seen),
+    /// Nothing: there is nothing in flight.
     Nothing,
 }
 
 impl Leave {
-    fn of(root: &Root, leaf: &Leaf) -> Self {
-        match leaf.leave() {
-            Exit::Last => Self::Root(root.departing()),
-            Exit::More(shared) => Self::Leaf(shared),
-            Exit::Orphan => Self::Nothing,
+    fn prepare(root: &Root, leaf: &Leaf) -> Self {
+        loop {
+            let seen = leaf.peek();
+            match seen.count() {
+                0 => return Self::Nothing,
+                1 if leaf.drop_one(seen) => return Self::Root(root.departing()),
+                1 => {}
+                _ => return Self::Leaf(seen),
+            }
         }
     }
 }
 
 /// An end that waits for the time.
 #[derive(Debug)]
-#[must_use = "an end that is not committed leaves its I/O in flight for ever"]
+#[must_use = "an end that is not committed keeps the device busy for ever"]
 pub struct Departure<'a> {
     root: &'a Root,
     leaf: &'a Leaf,
@@ -193,8 +209,8 @@ impl Departure<'_> {
             match self.step {
                 Leave::Nothing => return None,
                 Leave::Root(seen) => return self.root.depart(seen, t, clock),
-                Leave::Leaf(shared) if self.leaf.drop_one(&shared) => return Some(Stamp::exact(t)),
-                Leave::Leaf(_) => self.step = Leave::of(self.root, self.leaf),
+                Leave::Leaf(seen) if self.leaf.drop_one(seen) => return Some(Stamp::exact(t)),
+                Leave::Leaf(_) => self.step = Leave::prepare(self.root, self.leaf),
             }
             t = clock.now();
         }
@@ -236,35 +252,44 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_opens_the_period_and_keeps_its_time() {
+    fn a_start_that_was_overtaken_keeps_its_time() {
         let (busy, leaf) = (Busy::default(), Leaf::default());
         let first = busy.start(&leaf);
-        // The first is held up at 1/2; the second arrives for both, at 20.
         assert_eq!(start(&busy, &leaf, 20), exact(20));
-        assert_eq!(leaf.in_flight(), 2);
-        // The first had read 10, but the root has changed since.
+        // The first had read 10, but the root has changed since. Its hold of it is surplus.
         assert_eq!(first.commit(Nsec(10), &at(30)), exact(30));
+        assert_eq!(leaf.in_flight(), 2);
         end(&busy, &leaf, 40);
+        assert!(busy.is_busy());
         assert_eq!(end(&busy, &leaf, 50), Some(exact(50)));
         assert_eq!(busy.read(&at(60)).1, 30);
         assert!(!busy.is_busy());
     }
 
     #[test]
-    fn a_late_helper_does_not_touch_a_newer_half() {
+    fn a_start_that_joins_late_counts_from_its_time() {
         let (busy, leaf) = (Busy::default(), Leaf::default());
-        let first = busy.start(&leaf);
-        let helper = busy.start(&leaf);
-        first.commit(Nsec(10), &at(10));
+        start(&busy, &leaf, 10);
+        let late = busy.start(&leaf);
         end(&busy, &leaf, 20);
-        let newer = busy.start(&leaf);
-        // The leaf is at 1/2 again, but not the half that the helper saw.
-        assert_eq!(helper.commit(Nsec(9), &at(40)), exact(40));
-        newer.commit(Nsec(30), &at(50));
-        end(&busy, &leaf, 60);
-        end(&busy, &leaf, 70);
-        assert_eq!(busy.read(&at(90)).1, 40);
-        assert!(!busy.is_busy());
+        // It had read 15, but what it was about to join is over.
+        assert_eq!(late.commit(Nsec(15), &at(30)), exact(30));
+        end(&busy, &leaf, 40);
+        assert_eq!(busy.read(&at(90)).1, 20);
+    }
+
+    #[test]
+    fn an_end_that_was_overtaken_looks_again() {
+        let (busy, leaf) = (Busy::default(), Leaf::default());
+        start(&busy, &leaf, 0);
+        start(&busy, &leaf, 0);
+        let one = busy.end(&leaf);
+        // It reads 10; the other ends at 11 and a third starts at 20. It has been there between.
+        end(&busy, &leaf, 11);
+        start(&busy, &leaf, 20);
+        assert_eq!(one.commit(Nsec(10), &at(21)), Some(exact(21)));
+        end(&busy, &leaf, 30);
+        assert_eq!(busy.read(&at(40)).1, 30);
     }
 
     #[test]
@@ -283,9 +308,7 @@ mod tests {
     fn an_orphan_changes_nothing() {
         let (busy, leaf) = (Busy::default(), Leaf::default());
         assert_eq!(end(&busy, &leaf, 5), None);
-        let held_up = busy.start(&leaf);
-        assert_eq!(end(&busy, &leaf, 6), None);
-        held_up.commit(Nsec(7), &at(7));
+        start(&busy, &leaf, 7);
         assert_eq!(leaf.in_flight(), 1);
         assert_eq!(busy.read(&at(9)).1, 2);
     }

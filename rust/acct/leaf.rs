@@ -2,20 +2,20 @@
 
 //! A leaf of the busy clock: the requests in flight on one hardware queue.
 //!
-//! The leaf is that of SNZI (Ellen, Lev, Luchangco and Moir, "SNZI: scalable nonzero indicators",
-//! PODC 2007): a counter that stands for one hold of the root while it is above zero. To leave
-//! zero takes two steps on two words, and the count 1/2 lies between: the leaf has been left, the root
-//! may not be held yet. Nobody may count on the leaf before it is, so whoever finds 1/2 helps.
+//! The tree is that of SNZI (Ellen, Lev, Luchangco and Moir, "SNZI: scalable nonzero indicators",
+//! PODC 2007): a leaf is a counter that stands for one hold of the root while it is above zero, so
+//! that only its way from and to zero touches the root.
 //!
-//! This one differs from the paper in that a helper joins in the step that ends the half: 1/2 goes to 2,
-//! for the one who left zero and the helper. A helper that resolved the half to 1 and joined
-//! afterwards could find the leaf, and the root, idle again in between, and a busy period would have begun at
-//! a time that no request can call its start.
+//! SNZI marks a leaf on its way up with the count 1/2, and whoever finds that helps. Here a start
+//! that finds zero takes hold of the root first and counts itself after that; if another start got
+//! there before it, its hold is surplus and goes back. That costs the same and needs no third
+//! state, and above all nobody is ever counted before it has a time: a start that were would hold
+//! the root for a while that belongs to no I/O.
 //!
-//! The word is `version:32 | count:31 | half:1`. Every start raises the version. So a late helper
-//! cannot end another half than the one it saw, and an end whose `cmpxchg` succeeds knows that
-//! nobody has joined since it read the clock (see [`root`](super::root)). Either would be fooled
-//! by exactly 2^32 starts between two of its own instructions, minutes of delay.
+//! The word is `version:32 | count:32`. Every start raises the version. So whoever reads the clock
+//! between loading the word and replacing it knows that the leaf was in use meanwhile, and that
+//! nobody joined. It takes exactly 2^32 starts between two instructions, minutes of delay, to be
+//! fooled.
 
 use super::sync::{
     Acquire,
@@ -23,43 +23,19 @@ use super::sync::{
     Full, //
 };
 
-const HALF: u64 = 1;
-const ONE: u64 = 2;
+const ONE: u64 = 1;
 const VERSION: u64 = 1 << 32;
 const COUNT: u64 = VERSION - 1;
 
-/// A leaf left at 1/2, as seen by one start.
-#[derive(Debug)]
-#[must_use = "a half is ended by `Leaf::settle`"]
-pub(super) struct Half {
-    word: u64,
-    /// This start left zero, so the half counts it already.
-    pub(super) own: bool,
-}
+/// A leaf's word, as it was before the clock was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen(u64);
 
-/// What a start did to a leaf.
-#[derive(Debug)]
-pub(super) enum Entry {
-    /// It is counted, and the leaf holds the root.
-    Joined,
-    /// The root must be held before anyone is counted.
-    Half(Half),
+impl Seen {
+    pub(super) const fn count(self) -> u64 {
+        self.0 & COUNT
+    }
 }
-
-/// What an end did to a leaf.
-#[derive(Debug)]
-pub(super) enum Exit {
-    /// It emptied the leaf and now owns its hold of the root.
-    Last,
-    /// It has done nothing yet: others are in flight.
-    More(Shared),
-    /// Nothing is in flight.
-    Orphan,
-}
-
-/// A leaf with more than one request in flight, as seen by one end.
-#[derive(Debug)]
-pub(super) struct Shared(u64);
 
 /// The in-flight counter of one hardware queue.
 #[derive(Debug)]
@@ -73,74 +49,30 @@ impl Default for Leaf {
 }
 
 impl Leaf {
-    /// Returns the number of requests in flight, without a start that is still at 1/2.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> u64 {
-        (self.peek() & COUNT) / ONE
+        self.peek().count()
     }
 
-    /// Counts one start, or shows the half that has to be ended first.
-    pub(super) fn enter(&self) -> Entry {
-        loop {
-            let word = self.peek();
-            match word & COUNT {
-                HALF => return Entry::Half(Half { word, own: false }),
-                0 => {
-                    let half = word.wrapping_add(VERSION) | HALF;
-                    if self.swap(word, half) {
-                        return Entry::Half(Half {
-                            word: half,
-                            own: true,
-                        });
-                    }
-                }
-                _ => {
-                    if self.swap(word, word.wrapping_add(VERSION | ONE)) {
-                        return Entry::Joined;
-                    }
-                }
-            }
-        }
+    pub(super) fn peek(&self) -> Seen {
+        // ORDERING: Acquire. The root or the clock is read next, and is not older than the leaf.
+        Seen(self.0.load(Acquire))
     }
 
-    /// Ends `half` with the caller's hold of the root, and counts the caller.
-    ///
-    /// Returns `false` if somebody else's hold has ended it. Then the caller's is surplus, and it
-    /// is counted only if the half was its own.
-    pub(super) fn settle(&self, half: &Half) -> bool {
-        let count = if half.own { ONE } else { 2 * ONE };
-        self.swap(half.word, (half.word & !COUNT) | count)
+    /// Adds a request unless the leaf has changed. It must hold the root if it is the first.
+    pub(super) fn add_one(&self, seen: Seen) -> bool {
+        self.swap(seen, seen.0.wrapping_add(VERSION | ONE))
     }
 
-    /// Empties the leaf if one request is in flight; looks at it otherwise.
-    pub(super) fn leave(&self) -> Exit {
-        loop {
-            let word = self.peek();
-            match word & COUNT {
-                0 | HALF => return Exit::Orphan,
-                ONE => {
-                    if self.swap(word, word.wrapping_sub(ONE)) {
-                        return Exit::Last;
-                    }
-                }
-                _ => return Exit::More(Shared(word)),
-            }
-        }
+    /// Takes a request off unless the leaf has changed. The last one owns the leaf's hold.
+    pub(super) fn drop_one(&self, seen: Seen) -> bool {
+        self.swap(seen, seen.0.wrapping_sub(ONE))
     }
 
-    /// Takes one request off a leaf that has not changed since [`Leaf::leave`] looked at it.
-    pub(super) fn drop_one(&self, seen: &Shared) -> bool {
-        self.swap(seen.0, seen.0.wrapping_sub(ONE))
-    }
-
-    fn peek(&self) -> u64 {
-        // ORDERING: Acquire. What the caller reads next, root or clock, is not older than the leaf.
-        self.0.load(Acquire)
-    }
-
-    fn swap(&self, old: u64, new: u64) -> bool {
-        // ORDERING: Full. Acquire: who joins a leaf reads the clock after the root was taken for it. Release: who
-        // empties it lets go of the root after every time taken under it.
-        self.0.cmpxchg(old, new, Full).is_ok()
+    fn swap(&self, seen: Seen, new: u64) -> bool {
+        // ORDERING: Full. Release: the hold of the root, and every time taken under it, come before
+        // what others do with the leaf from here on. Acquire: so do theirs before what we do next.
+        self.0.cmpxchg(seen.0, new, Full).is_ok()
     }
 }
 
@@ -149,53 +81,31 @@ impl Leaf {
 mod tests {
     use super::*;
 
-    fn half(leaf: &Leaf) -> Half {
-        match leaf.enter() {
-            Entry::Half(half) => half,
-            Entry::Joined => Half {
-                word: 0,
-                own: false,
-            },
-        }
+    #[test]
+    fn requests_are_counted() {
+        let leaf = Leaf::default();
+        assert!(leaf.add_one(leaf.peek()));
+        assert!(leaf.add_one(leaf.peek()));
+        assert!(leaf.drop_one(leaf.peek()));
+        assert_eq!(leaf.in_flight(), 1);
     }
 
     #[test]
-    fn the_first_to_settle_counts_for_both() {
+    fn a_leaf_that_others_have_joined_is_not_as_it_was() {
         let leaf = Leaf::default();
-        let (first, helper) = (half(&leaf), half(&leaf));
-        assert!(first.own && !helper.own);
-        assert!(leaf.settle(&helper));
-        assert!(!leaf.settle(&first));
-        assert_eq!(leaf.in_flight(), 2);
-    }
-
-    #[test]
-    fn a_half_is_not_in_flight() {
-        let leaf = Leaf::default();
-        let first = half(&leaf);
-        assert_eq!(leaf.in_flight(), 0);
-        assert!(matches!(leaf.leave(), Exit::Orphan));
-        assert!(leaf.settle(&first));
-        assert!(matches!(leaf.leave(), Exit::Last));
-        assert_eq!(leaf.in_flight(), 0);
-    }
-
-    #[test]
-    fn a_new_half_has_a_new_version() {
-        let leaf = Leaf::default();
-        let old = half(&leaf);
-        assert!(leaf.settle(&old));
-        assert!(matches!(leaf.leave(), Exit::Last));
-        let new = half(&leaf);
-        assert!(!leaf.settle(&old));
-        assert!(leaf.settle(&new));
+        assert!(leaf.add_one(leaf.peek()));
+        let seen = leaf.peek();
+        assert!(leaf.add_one(leaf.peek()));
+        assert!(leaf.drop_one(leaf.peek()));
+        assert_eq!(leaf.peek().count(), seen.count());
+        assert!(!leaf.drop_one(seen));
+        assert!(!leaf.add_one(seen));
     }
 
     #[test]
     fn the_version_wraps_without_a_trace() {
         let leaf = Leaf(Atomic::new(!COUNT));
-        let first = half(&leaf);
-        assert!(leaf.settle(&first));
+        assert!(leaf.add_one(leaf.peek()));
         assert_eq!(leaf.in_flight(), 1);
     }
 }
