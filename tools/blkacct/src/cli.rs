@@ -9,8 +9,8 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "blkacct", version, term_width = 100)]
 #[command(
-    after_help = "Exit status: 0 all is well, 1 error or unfit evidence, 2 usage, 3 the check failed,\n\
-    4 not available here (module, tracefs or disk)."
+    after_help = "Exit status: 0 all is well, 1 error or unfit evidence, 2 usage,\n\
+    3 the check failed, 4 not available here (module, tracefs or disk)."
 )]
 pub struct Cli {
     /// What to do.
@@ -96,13 +96,16 @@ pub enum FileFormat {
 }
 
 const AFTER_CHECK: &str = "\
-A trace needs the events block_io_start, block_io_done and block_rq_merge, and for --stat the clock
-mono (perf record -k CLOCK_MONOTONIC). blkparse output stands alone: its times count from its start.
+A trace needs the events block_io_start, block_io_done and block_rq_merge,
+and for --stat the clock mono (perf record -k CLOCK_MONOTONIC). blkparse
+output stands alone: its times count from the start of blktrace.
 
-Exact from a trace: io_ticks, time_in_queue, ios. nsecs is exact when the I/O in flight at the edges of
-the window can be told apart, and bounded otherwise. A trace shows merged requests, not merged bios, so
-merges is a lower bound. Flush commands inside the kernel and driver commands are not judged.
+Exact from a trace: io_ticks, time_in_queue, ios. nsecs is exact if the I/O
+in flight at the edges of the window can be told apart, and bounded if not.
+A trace shows merged requests, not merged bios: merges is a lower bound.
+Flush commands of the kernel and driver commands are not judged.
 
-A figure passes if it is within what reading the clock --skew-ns apart, for each event, can explain; the
-column `allowed` is computed from the events of the run. Lost events, a trace that is cut off or out of
-order, or one without an event of the disk never pass.";
+A figure passes if reading the clock --skew-ns apart, for each event, can
+explain its error; the column `allowed` is computed from the run's events.
+Lost events, a trace that is cut off or out of order, or one without an
+event of the disk never pass (status 1).";

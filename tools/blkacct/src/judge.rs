@@ -37,13 +37,17 @@ pub struct Field {
     pub iostats1: Option<u64>,
     /// What blkacct may say, least and most; none if it is not judged.
     pub allowed: Option<(u64, u64)>,
+    /// Whether blkacct is right, if that was asked.
+    pub ok: Option<bool>,
 }
 
 impl Field {
-    /// Whether blkacct is right, if that was asked.
-    pub fn verdict(&self) -> Option<bool> {
-        let ((low, high), found) = (self.allowed?, self.iostats2?);
-        Some((low..=high).contains(&found))
+    /// Fills in the verdict.
+    fn judge(&mut self) {
+        self.ok = self
+            .allowed
+            .zip(self.iostats2)
+            .map(|((low, high), found)| (low..=high).contains(&found));
     }
 }
 
@@ -87,6 +91,7 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
                 figures.io_ticks_range.0.saturating_sub(clamped),
                 figures.io_ticks_range.1.saturating_add(clamped),
             )),
+            ok: None,
         },
         Field {
             name: "time_in_queue".to_owned(),
@@ -98,6 +103,7 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
                 figures.time_in_queue,
                 figures.time_in_queue_slack.saturating_add(clamped),
             ),
+            ok: None,
         },
         Field {
             name: "in_flight at the end".to_owned(),
@@ -106,16 +112,13 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
             iostats2: stat.map(|(_, after)| after.in_flight),
             iostats1: classic.map(|(_, after)| after.in_flight),
             allowed: around(figures.in_flight, edge),
+            ok: None,
         },
     ];
     for group in Group::ALL {
         fields.extend(of_group(truth, reported, group, skew));
     }
-    for field in &mut fields {
-        if field.iostats2.is_none() {
-            field.allowed = None;
-        }
-    }
+    fields.iter_mut().for_each(Field::judge);
     fields
 }
 
@@ -175,6 +178,7 @@ fn of_group(truth: &Truth, reported: &Reported, group: Group, skew: u64) -> Vec<
             iostats2: stat.map(|stat| stat[i]),
             iostats1: classic.map(|classic| classic[i]),
             allowed: allowed[i].filter(|_| told),
+            ok: None,
         })
         .collect()
 }
