@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A schedule has at most three preemptions, two where three threads run; `LOOM_MAX_PREEMPTIONS`
-//! overrides that. The clock is an atomic counter that ticks when it is read, so each reading is a point where
-//! another thread may come in, and times from different threads tell which came first.
+//! overrides that. The clock is an atomic counter that ticks when it is read, so each reading is a
+//! point where another thread may come in, and times from different threads tell which came first.
 
 #![cfg(loom)]
 #![allow(missing_docs)]
