@@ -127,6 +127,8 @@ mod tests {
     struct TwoCpus {
         cells: [[Value; Cell::COUNT]; 2],
         on: Value,
+        /// The reader's loads before a whole I/O happens; zero for never.
+        countdown: Value,
     }
 
     impl TwoCpus {
@@ -134,6 +136,7 @@ mod tests {
             Self {
                 cells: [const { [const { Value::new(0) }; Cell::COUNT] }; 2],
                 on: Value::new(0),
+                countdown: Value::new(0),
             }
         }
 
@@ -161,6 +164,13 @@ mod tests {
         }
 
         fn load(&self, cpu: usize, cell: Cell) -> u64 {
+            if self.countdown.get() > 0 {
+                self.countdown.set(self.countdown.get() - 1);
+                if self.countdown.get() == 0 {
+                    slot::start(self.on(0), Nsec(100), StatGroup::Read, 8);
+                    slot::end(self.on(1), Nsec(110), StatGroup::Read, Nsec(100));
+                }
+            }
             self.cells[cpu][cell.index()].get()
         }
     }
@@ -193,6 +203,15 @@ mod tests {
         let cpus = TwoCpus::new();
         slot::start(cpus.on(0), Nsec(210), StatGroup::Read, 8);
         assert_eq!(cpus.snap(200).stat.time_in_queue, 0);
+    }
+
+    #[test]
+    fn no_end_is_seen_without_its_start() {
+        for loads in 1..2 * Cell::COUNT as u64 {
+            let cpus = TwoCpus::new();
+            cpus.countdown.set(loads);
+            assert!(cpus.snap(105).stat.in_flight <= 1);
+        }
     }
 
     #[test]
