@@ -69,7 +69,7 @@ fn show_iostats(device: &Device, text: &mut Text<'_>) -> Result {
 }
 
 fn store_iostats(device: &Device, written: &[u8]) -> Result {
-    mode::set(device, device.hooks(), Mode::parse(written)?)
+    mode::set(device, Mode::parse(written)?)
 }
 
 fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {

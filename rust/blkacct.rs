@@ -27,6 +27,7 @@ use hooks::Hooks;
 use kernel::prelude::*;
 use sys::{
     class_interface::Registration,
+    queue_iostats::Served,
     repeat::Repeat, //
 };
 
@@ -42,6 +43,8 @@ module! {
 struct Blkacct {
     /// The slow catch-up of the totals; first to go.
     _catch_up: Pin<KBox<Repeat<Disks>>>,
+    /// The block layer's own file; `None` where ftrace cannot give it to us.
+    _queue_iostats: Option<Served<Disks>>,
     /// Every device's files and accounts go with it, and so do the probes.
     _devices: Pin<KBox<Registration<Disks>>>,
 }
@@ -49,8 +52,13 @@ struct Blkacct {
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let disks = Disks::new(Hooks::find()?)?;
+        let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
+        let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
+            pr_info!("queue/iostats does not take 2 ({error:?}); use blkacct/iostats\n");
+        });
         Ok(Self {
-            _devices: KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?,
+            _devices: devices,
+            _queue_iostats: queue_iostats.ok(),
             _catch_up: Repeat::new(disks)?,
         })
     }

@@ -66,17 +66,25 @@ bool blkacct_queue_io_stat(struct request_queue *q)
 	return blk_queue_io_stat(q);
 }
 
-/* The queue is frozen. */
-int blkacct_queue_set_io_stat(struct request_queue *q, bool on);
-int blkacct_queue_set_io_stat(struct request_queue *q, bool on)
+void blkacct_limits_start(struct request_queue *q, struct queue_limits *limits);
+void blkacct_limits_start(struct request_queue *q, struct queue_limits *limits)
 {
-	struct queue_limits lim = queue_limits_start_update(q);
+	*limits = queue_limits_start_update(q);
+}
 
+void blkacct_limits_cancel(struct request_queue *q);
+void blkacct_limits_cancel(struct request_queue *q)
+{
+	queue_limits_cancel_update(q);
+}
+
+void blkacct_limits_set_io_stat(struct queue_limits *limits, bool on);
+void blkacct_limits_set_io_stat(struct queue_limits *limits, bool on)
+{
 	if (on)
-		lim.features |= BLK_FEAT_IO_STAT;
+		limits->features |= BLK_FEAT_IO_STAT;
 	else
-		lim.features &= ~BLK_FEAT_IO_STAT;
-	return queue_limits_commit_update(q, &lim);
+		limits->features &= ~BLK_FEAT_IO_STAT;
 }
 
 /* One stat group's ios, merges, sectors and nsecs. */

@@ -26,8 +26,15 @@ extern "C" {
     pub(super) fn blkacct_set_plug_clock(now: u64);
     /// `blk_queue_io_stat()`.
     pub(super) fn blkacct_queue_io_stat(q: *mut bindings::request_queue) -> bool;
-    /// Changes that bit in the limits of a frozen queue; 0 or a negative errno.
-    pub(super) fn blkacct_queue_set_io_stat(q: *mut bindings::request_queue, on: bool) -> c_int;
+    /// `queue_limits_start_update()`: locks the limits and copies them.
+    pub(super) fn blkacct_limits_start(
+        q: *mut bindings::request_queue,
+        limits: &mut bindings::queue_limits,
+    );
+    /// `queue_limits_cancel_update()`: unlocks them.
+    pub(super) fn blkacct_limits_cancel(q: *mut bindings::request_queue);
+    /// Changes `BLK_FEAT_IO_STAT`.
+    pub(super) fn blkacct_limits_set_io_stat(limits: *mut bindings::queue_limits, on: bool);
     /// `part_stat_read()` of one of the four stat groups: ios, merges, sectors, nsecs.
     pub(super) fn blkacct_part_stat(
         bdev: *mut bindings::block_device,
