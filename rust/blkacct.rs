@@ -28,7 +28,8 @@ use kernel::prelude::*;
 use sys::{
     class_interface::Registration,
     queue_iostats::Served,
-    repeat::Repeat, //
+    repeat::Repeat,
+    stat_files::Watched, //
 };
 
 module! {
@@ -47,11 +48,21 @@ struct Blkacct {
     _queue_iostats: Option<Served<Disks>>,
     /// Every device's files and accounts go with it, and so do the probes.
     _devices: Pin<KBox<Registration<Disks>>>,
+    /// Where the kernel's own statistics are read; `None` where ftrace cannot show us. Last: an
+    /// account that closes gives the kernel's `io_ticks` back.
+    _stat_files: Option<Watched<Hooks>>,
 }
 
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        let disks = Disks::new(Hooks::find()?)?;
+        let hooks = Hooks::find()?;
+        let stat_files = Watched::new(hooks.clone()).inspect_err(|error| {
+            pr_info!("/proc/diskstats keeps the kernel's own io_ticks in mode 2 ({error:?})\n");
+        });
+        if stat_files.is_ok() {
+            hooks.set_classic();
+        }
+        let disks = Disks::new(hooks)?;
         let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
         let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
             pr_info!("queue/iostats does not take 2 ({error:?}); use blkacct/iostats\n");
@@ -59,6 +70,7 @@ impl kernel::Module for Blkacct {
         Ok(Self {
             _devices: devices,
             _queue_iostats: queue_iostats.ok(),
+            _stat_files: stat_files.ok(),
             _catch_up: Repeat::new(disks)?,
         })
     }

@@ -126,7 +126,7 @@ impl Device {
     /// Lets the account count; nothing is in flight.
     pub(crate) fn open(&self) {
         if let Some(account) = self.account() {
-            account.open(&self.bdev);
+            account.open(&self.bdev, self.hooks.classic());
         }
     }
 

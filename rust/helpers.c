@@ -97,6 +97,37 @@ void blkacct_part_stat(struct block_device *part, int group, u64 counts[4])
 	counts[3] = part_stat_read(part, nsecs[group]);
 }
 
+/*
+ * A stamp that update_io_ticks() never sees in the past, so that it leaves busy
+ * time to us; or the present, to give it back.
+ */
+void blkacct_park_stamp(struct block_device *part, bool park);
+void blkacct_park_stamp(struct block_device *part, bool park)
+{
+	WRITE_ONCE(part->bd_stamp, jiffies + (park ? LONG_MAX / 2 : 0));
+}
+
+void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks);
+void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks)
+{
+	part_stat_lock();
+	__this_cpu_add(part->bd_stats->io_ticks, ticks);
+	part_stat_unlock();
+}
+
+/* The whole disk is one of its own parts. */
+void blkacct_for_each_part(struct gendisk *disk, void (*each)(struct block_device *part));
+void blkacct_for_each_part(struct gendisk *disk, void (*each)(struct block_device *part))
+{
+	struct block_device *part;
+	unsigned long index;
+
+	rcu_read_lock();
+	xa_for_each(&disk->part_tbl, index, part)
+		each(part);
+	rcu_read_unlock();
+}
+
 void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func);
 void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func)
 {

@@ -22,4 +22,5 @@ pub(crate) mod queue;
 pub(crate) mod queue_iostats;
 pub(crate) mod repeat;
 pub(crate) mod request;
+pub(crate) mod stat_files;
 pub(crate) mod tracepoint;

@@ -70,6 +70,11 @@ impl Hook {
         unsafe { Self::add(name, before as *const c_void, false) }
     }
 
+    /// Sets a hook.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Self::replace`] or of [`Self::before`], as `replace` says.
     unsafe fn add(name: &CStr, target: *const c_void, replace: bool) -> Result<Self> {
         // SAFETY: The name is a C string; the callers of this promise the rest.
         let hook = from_err_ptr(unsafe { blkacct_hook_add(name.as_char_ptr(), target, replace) })?;

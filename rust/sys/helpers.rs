@@ -41,6 +41,15 @@ extern "C" {
         group: c_int,
         counts: &mut [u64; 4],
     );
+    /// Puts the stamp of `update_io_ticks()` far into the future, or to the present.
+    pub(super) fn blkacct_park_stamp(bdev: *mut bindings::block_device, park: bool);
+    /// `part_stat_add()` of `io_ticks`, in jiffies, on this device alone.
+    pub(super) fn blkacct_add_io_ticks(bdev: *mut bindings::block_device, ticks: c_ulong);
+    /// Calls `each` for the disk and its partitions, in an RCU read-side section.
+    pub(super) fn blkacct_for_each_part(
+        disk: *mut bindings::gendisk,
+        each: unsafe extern "C" fn(*mut bindings::block_device),
+    );
     /// `INIT_DELAYED_WORK()`.
     pub(super) fn blkacct_init_delayed_work(
         work: *mut bindings::delayed_work,
