@@ -9,7 +9,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | time | [`nsec`] |
-//! | busy clock | [`root`], [`leaf`], [`extended`], and [`busy`], which explains the algorithm |
+//! | busy clock | `word`, [`root`], [`leaf`], [`extended`], and [`busy`], which explains the algorithm |
 //! | tallies | [`sgrp`], [`slot`] |
 //! | reading | [`snap`], [`wire`] |
 //!
@@ -25,3 +25,4 @@ pub mod slot;
 pub mod snap;
 mod sync;
 pub mod wire;
+mod word;

@@ -17,30 +17,31 @@
 //!
 //! 1. *A period begins and ends at a returned time.* The start whose arrival turned the root busy
 //!    returns the time of that turn. So does the end that turned it idle.
-//! 2. *Every interval lies in one period*, since the root is held throughout. A start that finds its
-//!    leaf unused holds the root from its time on. One that joins a leaf read the clock while
-//!    the leaf was in use, and thus held the root. An end reads the clock before it lets go.
-//! 3. *Every moment of a period lies in an interval.* A start has its time before it is counted,
-//!    so if a moment lies in no interval, all that hold the root then are ends which have
-//!    read the clock and not let go yet. None of them closes the period with that reading, or it
-//!    would end before the moment. Ends on a leaf in use let go one by one, and the last finds another count
-//!    than it saw, so all have let go of their leaves and are about to let go of the root. The period
-//!    goes on, so somebody arrives at the root while one of them still holds it, and the version which the
-//!    arrival raised makes it fail and read the clock again. Its interval covers the moment.
+//! 2. *Every interval lies in one period*, since the root is held throughout. A start that finds
+//!    its leaf unused holds the root from its time on. One that joins a leaf read the clock while
+//!    the leaf was in use and held the root. An end reads the clock before it lets go.
+//! 3. *Every moment of a period lies in an interval.* A start has its time before it is counted, so
+//!    if a moment lies in no interval, all that hold the root then are ends which have read the
+//!    clock and not let go yet. None of them closes the period with that reading, or it would end
+//!    before the moment. Those on a leaf in use let go one by one, and the last one there finds
+//!    another count than it saw, or another version if somebody joined. Either way it fails and
+//!    reads the clock again. If there are only such as let go of the root, the period goes on only
+//!    because somebody arrives while one of them still holds it; the version that the arrival
+//!    raised makes that one fail and read the clock again. Its interval covers the moment.
 //! 4. *The gaps between periods are real*: a turn's time is read between seeing the state that it
 //!    turns and turning it.
 //!
-//! Point 3 is as good as the versions, which can wrap; `root` says what happens then. The others are
-//! unconditional but for the leaf's version, which outlasts any delay.
+//! Point 3 is as good as the root's version, which can wrap; `root` says what happens then. The
+//! others do not rely on it. The leaf's version outlasts any delay.
 //!
 //! The leaf ([`leaf`](super::leaf)) is what makes it scale: with more than one I/O in flight per
 //! hardware queue, the root and its line stay untouched.
 //!
 //! # Two levels, one clock
 //!
-//! An I/O on a partition counts for the partition and for the whole disk. Each has its own clock, so start and end
-//! come in two parts: one that prepares, on all levels, then a single reading of the time, then one
-//! that commits.
+//! An I/O on a partition counts for the partition and for the whole disk. Each has its own clock,
+//! so start and end come in two parts: one that prepares, on all levels, then a single reading of
+//! the time, then one that commits.
 //!
 //! ```
 //! # use acct::{busy::Busy, leaf::Leaf, nsec::{Clock, Nsec}};
@@ -71,9 +72,9 @@ use super::root::{
     Arriving,
     Departing,
     Root,
-    Stamp,
-    TOTAL_BITS, //
+    Stamp, //
 };
+use super::word::TOTAL_BITS;
 
 /// The busy clock of one block device, without its leaves.
 ///

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The root of the busy clock: who is in flight and the whole busy time, in one word.
+//! The root of the busy clock: it turns busy with the first holder and idle with the last.
 //!
-//! # The word
+//! # One word
 //!
-//! `rank:12 | version:8 | x:44`. While nobody holds the root, `x` is the busy total `B`. While it
-//! has been held since time `T`, `x` is `T - B`, so the total at time `t` is `t - x`. Both turns
-//! are the same step, `x := t - x`, and everything else leaves `x` alone. One `cmpxchg`
+//! The word (`word.rs` has its fields) counts the holders and holds the whole total. One `cmpxchg`
 //! therefore ends a busy period *and* charges it: there is no state in between that could lose a
-//! span or charge it twice, and a reader has the exact total from one load. All of it is modulo 2^44
-//! ns, 4.9 hours; [`Extended`](super::extended::Extended) restores 64 bits.
+//! span or charge it twice, and a reader has the exact total from one load.
 //!
 //! # When the clock is read
 //!
@@ -17,36 +14,28 @@
 //! turns the root busy thus found it idle both before and after it read the time.
 //!
 //! This alone does not do for an end, because a word can come back: the last holder loads it and
-//! reads 10; another arrives at 11 and departs at 20; the word is as it was, the `cmpxchg`
-//! succeeds, and the period would close at 10. Hence the *rank*, which is not quite a count:
-//!
-//! | rank | holders | |
-//! |---|---|---|
-//! | 0 | 0 | idle |
-//! | 1 | 1 | *sole*: nobody else has arrived since this rank was set |
-//! | 2 | 1 | *shared*: others have come and gone |
-//! | n > 2 | n - 1 | |
-//!
-//! Only rank 1 can close a period. A departer that finds rank 2 first sets rank 1, and only then
-//! reads the clock. It alone can set it, as nobody else holds the root, and any arrival takes it
-//! away for good (1 becomes 3, 3 becomes 2). So if its `cmpxchg` from rank 1 succeeds, nothing has
-//! happened since it read the clock, however long ago. A period with a single holder, the common
-//! case, still closes with one `cmpxchg`.
+//! reads 10; another arrives at 11 and departs at 20; if the word were as it was, the `cmpxchg`
+//! would succeed, and the period would close at 10. So only rank 1, *sole*, can close a period. A
+//! departer that finds rank 2, *shared*, first sets rank 1, and only then reads the clock. It alone
+//! can set it, as nobody else holds the root, and any arrival takes it away for good (1 becomes 3,
+//! 3 becomes 2). So if its `cmpxchg` from rank 1 succeeds, nothing has happened since it read the
+//! clock, however long ago. A period with a single holder, the common case, still closes with one
+//! `cmpxchg`.
 //!
 //! An end that closes nothing has a weaker need. It holds the root up to its `cmpxchg`, which is
-//! later than its time, and somebody else's I/O must cover the difference. Those who held the
-//! root beside it when it read the clock may all be ends too, with the last I/O to cover it
-//! arriving later. So every arrival raises the *version*, and an end whose `cmpxchg` succeeds has seen
-//! nobody arrive since it read the clock. With 8 bits that fails if an end is held up between two
-//! instructions while exactly 256, 512, ... others arrive; then the delay of that one end is
-//! charged though it is not in its own interval. No span is ever lost that way.
+//! later than its time, and somebody else's I/O must cover the difference. Those who held the root
+//! beside it when it read the clock may all be ends too, with the I/O that covers the difference
+//! arriving too late. So every arrival raises the version, and an end whose `cmpxchg` succeeds has
+//! seen nobody arrive since it read the clock. With 8 bits that fails if an end is held up between
+//! two instructions while exactly 256, 512, ... others arrive; then the delay of that one end is
+//! charged although it is in no interval. No span is ever lost that way.
 //!
 //! # When the clock steps back
 //!
-//! The time of the last turn is kept beside the word as a hint, and no event is placed before
-//! it. An event that had to be moved is reported as clamped. The hint is stored after the turn, so it may be stale; then the
-//! clamp is weaker, and the total is off by at most the backward step of the clock itself, never
-//! by an idle gap.
+//! The time of the last turn is kept beside the word as a hint, and no event is placed before it.
+//! An event that had to be moved is reported as clamped. The hint is stored after the turn, so it
+//! may be stale; then the clamp is weaker, and the total is off by at most the backward step of
+//! the clock itself, never by an idle gap.
 
 use super::nsec::{
     Clock,
@@ -58,62 +47,12 @@ use super::sync::{
     Full,
     Relaxed, //
 };
-
-/// Width of the busy total in the root's word.
-pub const TOTAL_BITS: u32 = 44;
-
-const VERSION_BITS: u32 = 8;
-const RANK_SHIFT: u32 = TOTAL_BITS + VERSION_BITS;
-
-const TOTAL_MASK: u64 = (1 << TOTAL_BITS) - 1;
-const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << TOTAL_BITS;
-const VERSION: u64 = 1 << TOTAL_BITS;
-
-const IDLE: u64 = 0;
-const SOLE: u64 = 1;
-const SHARED: u64 = 2;
-
-/// The root's word; see the module's documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Word(u64);
-
-impl Word {
-    const fn rank(self) -> u64 {
-        self.0 >> RANK_SHIFT
-    }
-
-    const fn x(self) -> u64 {
-        self.0 & TOTAL_MASK
-    }
-
-    /// Returns the word with another rank.
-    const fn ranked(self, rank: u64) -> Self {
-        Self(rank << RANK_SHIFT | self.0 & (VERSION_MASK | TOTAL_MASK))
-    }
-
-    /// Returns the word with the next version.
-    const fn renewed(self) -> Self {
-        Self(self.0 & !VERSION_MASK | self.0.wrapping_add(VERSION) & VERSION_MASK)
-    }
-
-    /// Returns the word with `x` turned to mean the other thing from `t` on.
-    const fn turned(self, t: Nsec) -> Self {
-        Self(self.0 & !TOTAL_MASK | t.0.wrapping_sub(self.x()) & TOTAL_MASK)
-    }
-
-    /// Returns the busy total at `t`, modulo 2^44 ns.
-    const fn total(self, t: Nsec) -> u64 {
-        match self.rank() {
-            IDLE => self.x(),
-            _ => t.0.wrapping_sub(self.x()) & TOTAL_MASK,
-        }
-    }
-
-    /// Returns whether the total runs, or rests, from the same origin in both words.
-    const fn same_span(self, other: Self) -> bool {
-        self.x() == other.x() && (self.rank() == IDLE) == (other.rank() == IDLE)
-    }
-}
+use super::word::{
+    Word,
+    IDLE,
+    SHARED,
+    SOLE, //
+};
 
 /// When an event took place at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,6 +231,8 @@ impl Root {
 mod tests {
     use super::*;
 
+    const MODULUS: u64 = 1 << super::super::word::TOTAL_BITS;
+
     fn at(t: u64) -> impl Clock {
         move || Nsec(t)
     }
@@ -338,6 +279,18 @@ mod tests {
         arrive(&root, 10);
         assert_eq!(total(&root, 10), 0);
         assert_eq!(total(&root, 25), 15);
+    }
+
+    #[test]
+    fn a_reader_charges_nothing_that_is_over() {
+        let root = Root::default();
+        arrive(&root, 0);
+        // The period ends while the reader is about to read the clock.
+        let clock = || {
+            root.depart(root.departing(), Nsec(10), &at(10));
+            Nsec(1000)
+        };
+        assert_eq!(root.read(&clock), (Nsec(1000), 10));
     }
 
     #[test]
@@ -414,12 +367,12 @@ mod tests {
     #[test]
     fn the_total_survives_the_wrap_of_its_word() {
         let root = Root {
-            word: Atomic::new(TOTAL_MASK),
+            word: Atomic::new(MODULUS - 1),
             last: Atomic::new(0),
         };
-        let start = TOTAL_MASK.wrapping_mul(5);
+        let start = 5 * MODULUS;
         arrive(&root, start);
-        depart(&root, start.wrapping_add(8));
-        assert_eq!(total(&root, start.wrapping_add(20)), 7);
+        depart(&root, start + 8);
+        assert_eq!(total(&root, start + 20), 7);
     }
 }

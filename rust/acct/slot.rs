@@ -7,8 +7,9 @@
 //! A snapshot needs counts and sums that belong together: `time_in_queue` holds the sum of all
 //! start times, and one start counted but not summed would be wrong by the age of the machine.
 //! An event is several adds, and an interrupt may put another event of the same CPU between any
-//! two of them, so a sequence count would need interrupts off. Instead a slot has two halves, for starts and
-//! for ends, and an event first adds one to its half's `begun` and last of all one to its `done`.
+//! two of them, so a sequence count would need interrupts off. Instead a slot has two halves, for
+//! starts and for ends, and an event first adds one to its half's `begun` and last of all one to
+//! its `done`.
 //!
 //! A reader loads `done`, then the values, then `begun`, and takes the values if the two are
 //! equal. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
@@ -16,7 +17,8 @@
 //! nest, and none began.
 //!
 //! This needs the adds of one CPU to be seen in order: each add is a release and each load an
-//! acquire. On x86 plain ones are. A weakly ordered machine must implement the traits with real ones.
+//! acquire. On x86 plain ones are. A weakly ordered machine must implement the traits with real
+//! ones.
 //!
 //! # Layout
 //!

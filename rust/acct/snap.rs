@@ -3,19 +3,20 @@
 //! A snapshot: all numbers of a device at one time.
 //!
 //! The time is read with the root, before the slots are scanned: first the ends on all CPUs, then
-//! the starts. The start of an I/O is booked before its end, so no scan sees an end without its start,
-//! and `in_flight` is never negative.
+//! the starts. The start of an I/O is booked before its end, so no scan sees an end without its
+//! start, and `in_flight` is never negative.
 //!
-//! `time_in_queue`, the integral of in-flight up to `t0`, is `sum(ends) - sum(starts) + in_flight * t0`:
-//! what is done counts from start to end, and what is in flight from its start to `t0`.
+//! `time_in_queue`, the integral of in-flight up to `t0`, is
+//! `sum(ends) - sum(starts) + in_flight * t0`: what is done counts from start to end, and what is
+//! in flight from its start to `t0`.
 //!
 //! # Error
 //!
 //! Nothing stops while the CPUs are scanned, for which `d` shall stand. An I/O that ends in that
 //! time and is seen counts up to `d` too much, one that starts up to `d` too little, and an end
-//! whose time is before `t0` but which is booked after the scan counts up to the delay
-//! between the two too much. So the error is below `d` per event during the scan, it does not add up
-//! from one snapshot to the next, and it is zero if nothing happens meanwhile.
+//! whose time is before `t0` but which is booked after the scan counts up to the delay between the
+//! two too much. So the error is below `d` per event during the scan, it does not add up from one
+//! snapshot to the next, and it is zero if nothing happens meanwhile.
 
 use super::busy::Busy;
 use super::extended::Extended;
@@ -58,8 +59,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// Takes a snapshot of a device.
     ///
-    /// `queue` belongs to the device and is kept for the next snapshot: with it `time_in_queue` does
-    /// not step back. Takes no lock and writes nothing that I/O writes.
+    /// `queue` belongs to the device and is kept for the next snapshot: with it `time_in_queue`
+    /// does not step back. Takes no lock and writes nothing that I/O writes.
     pub fn take(busy: &Busy, queue: &Extended<64>, slots: &impl Slots, clock: &impl Clock) -> Self {
         let (Nsec(time_ns), io_ticks) = busy.read(clock);
         let ends: [u64; END_CELLS] = sum(slots, ENDS);
@@ -126,6 +127,8 @@ mod tests {
     struct TwoCpus {
         cells: [[Value; Cell::COUNT]; 2],
         on: Value,
+        /// The reader's loads before a whole I/O happens; zero for never.
+        countdown: Value,
     }
 
     impl TwoCpus {
@@ -133,6 +136,7 @@ mod tests {
             Self {
                 cells: [const { [const { Value::new(0) }; Cell::COUNT] }; 2],
                 on: Value::new(0),
+                countdown: Value::new(0),
             }
         }
 
@@ -160,6 +164,13 @@ mod tests {
         }
 
         fn load(&self, cpu: usize, cell: Cell) -> u64 {
+            if self.countdown.get() > 0 {
+                self.countdown.set(self.countdown.get() - 1);
+                if self.countdown.get() == 0 {
+                    slot::start(self.on(0), Nsec(100), StatGroup::Read, 8);
+                    slot::end(self.on(1), Nsec(110), StatGroup::Read, Nsec(100));
+                }
+            }
             self.cells[cpu][cell.index()].get()
         }
     }
@@ -192,6 +203,15 @@ mod tests {
         let cpus = TwoCpus::new();
         slot::start(cpus.on(0), Nsec(210), StatGroup::Read, 8);
         assert_eq!(cpus.snap(200).stat.time_in_queue, 0);
+    }
+
+    #[test]
+    fn no_end_is_seen_without_its_start() {
+        for loads in 1..2 * Cell::COUNT as u64 {
+            let cpus = TwoCpus::new();
+            cpus.countdown.set(loads);
+            assert!(cpus.snap(105).stat.in_flight <= 1);
+        }
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl FromStr for Anomalies {
 mod tests {
     use super::*;
 
-    const LINE: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 \
+    const STAT_TEXT: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 \
                         25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 18446744073709551615\n";
 
     /// Accepts one text and nothing else.
@@ -246,11 +246,11 @@ mod tests {
 
     #[test]
     fn a_stat_line_goes_round() {
-        let stat: Stat = LINE.parse().unwrap_or_default();
+        let stat: Stat = STAT_TEXT.parse().unwrap_or_default();
         assert_eq!(stat.time_in_queue, 3);
         assert_eq!(stat.groups[1].ios, 9);
         assert_eq!(stat.groups[8].nsecs, u64::MAX);
-        assert!(writes(&stat, LINE));
+        assert!(writes(&stat, STAT_TEXT));
     }
 
     #[test]

@@ -133,9 +133,7 @@ impl Replay {
 
     /// Takes a request out of flight; `book` says how.
     fn leave(&mut self, io: &Io, t: Nsec, book: impl Fn(&OneCpu, Nsec, &Request)) -> Option<Nsec> {
-        let Some(request) = self.requests.remove(&io.request) else {
-            return None;
-        };
+        let request = self.requests.remove(&io.request)?;
         let accounts = self.accounts(&request.device);
         let departures: Vec<_> = accounts.iter().map(|d| d.busy.end(&d.leaf)).collect();
         let stamps = departures.into_iter().map(|end| end.commit(t, &|| t));

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A schedule has at most three preemptions, two where three threads run; `LOOM_MAX_PREEMPTIONS`
-//! overrides that. The clock is an atomic counter that ticks when it is read, so each reading is a point where
-//! another thread may come in, and times from different threads tell which came first.
+//! overrides that. The clock is an atomic counter that ticks when it is read, so each reading is a
+//! point where another thread may come in, and times from different threads tell which came first.
 
 #![cfg(loom)]
 #![allow(missing_docs)]
@@ -125,23 +125,40 @@ fn race<D: Device>(device: &Arc<D>, clock: &Arc<Ticks>, leaves: &[usize]) -> Vec
     spans
 }
 
-/// Explores racing I/Os and hands the busy total and the union of the spans to `check`.
-fn compare<D: Device>(name: &str, leaves: &'static [usize], check: fn(u64, u64))
+/// Two I/Os are in flight. One ends, while the other ends and makes way for a third.
+fn relay<D: Device>(device: &Arc<D>, clock: &Arc<Ticks>, leaves: &[usize]) -> Vec<(u64, u64)> {
+    let starts = [0, 1].map(|io| device.start(leaves[io], clock).0);
+    let other = {
+        let (device, clock, leaf) = (device.clone(), clock.clone(), leaves[1]);
+        thread::spawn(move || device.end(leaf, &clock).0)
+    };
+    let end = device.end(leaves[0], clock).0;
+    let third = io(&**device, leaves[0], clock);
+    vec![(starts[0], end), (starts[1], other.join().unwrap()), third]
+}
+
+type Play<D> = fn(&Arc<D>, &Arc<Ticks>, &[usize]) -> Vec<(u64, u64)>;
+
+/// Explores a play of I/Os on `leaves` and hands the busy total and the union of their intervals
+/// to `check`.
+fn compare<D>(name: &str, play: Play<D>, leaves: &'static [usize], check: fn(u64, u64))
 where
-    D: Default,
+    D: Device + Default,
 {
     explore(name, leaves.len(), move || {
         let (device, clock) = (Arc::new(D::default()), Arc::new(Ticks::new()));
-        let spans = race(&device, &clock, leaves);
-        check(device.total(&clock), union(spans));
+        let intervals = play(&device, &clock, leaves);
+        check(device.total(&clock), union(intervals));
     });
 }
 
 fn compare_all(name: &str, check: fn(u64, u64)) {
-    compare::<Root>(&format!("{name}, root"), &[0, 0], check);
-    compare::<Root>(&format!("{name}, root, 3 threads"), &[0, 0, 0], check);
-    compare::<Disk>(&format!("{name}, one leaf"), &[0, 0], check);
-    compare::<Disk>(&format!("{name}, two leaves"), &[0, 1], check);
+    compare::<Root>(&format!("{name}: root"), race, &[0, 0], check);
+    compare::<Root>(&format!("{name}: root, relay"), relay, &[0, 0], check);
+    compare::<Disk>(&format!("{name}: one leaf"), race, &[0, 0], check);
+    compare::<Disk>(&format!("{name}: one leaf, relay"), relay, &[0, 0], check);
+    compare::<Disk>(&format!("{name}: two leaves"), race, &[0, 1], check);
+    compare::<Disk>(&format!("{name}: two leaves, relay"), relay, &[0, 1], check);
 }
 
 #[test]
@@ -154,6 +171,16 @@ fn none_is_charged_twice() {
     compare_all("none_is_charged_twice", |total, union| {
         assert!(total <= union)
     });
+}
+
+#[test]
+fn io_ticks_is_the_union_of_three() {
+    compare::<Root>(
+        "io_ticks_is_the_union_of_three",
+        race,
+        &[0, 0, 0],
+        |a, b| assert_eq!(a, b),
+    );
 }
 
 #[test]
@@ -188,8 +215,8 @@ fn io_ticks_is_monotonic() {
 }
 
 #[test]
-fn helper_surplus_is_undone() {
-    explore("helper_surplus_is_undone", 2, || {
+fn surplus_is_undone() {
+    explore("surplus_is_undone", 2, || {
         let (disk, clock) = (Arc::new(Disk::default()), Arc::new(Ticks::new()));
         let other = {
             let (disk, clock) = (disk.clone(), clock.clone());

@@ -121,7 +121,8 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         4 => (0..LEAVES, any::<bool>()).prop_map(|(leaf, part)| Command::Start { leaf, part }),
         3 => which.clone().prop_map(|which| Command::End { which }),
-        1 => (which.clone(), which.clone()).prop_map(|(which, into)| Command::Merge { which, into }),
+        1 => (which.clone(), which.clone())
+            .prop_map(|(which, into)| Command::Merge { which, into }),
         12 => which.prop_map(|which| Command::Advance { which }),
         6 => (0..50u64).prop_map(|ns| Command::Tick { ns }),
         1 => Just(Command::Tick { ns: 1 << 32 }),

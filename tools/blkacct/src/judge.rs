@@ -267,3 +267,65 @@ pub fn notes(truth: &Truth) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Oracle;
+
+    fn truth() -> Truth {
+        let mut oracle = Oracle::window(0, 0);
+        oracle.close(100, (0, 0));
+        oracle.finish()
+    }
+
+    /// Returns whether one of the doubts says `what`.
+    fn doubted(truth: &Truth, reported: &Reported, what: &str) -> bool {
+        let evidence = Evidence {
+            events: 1,
+            ..Evidence::default()
+        };
+        doubts(truth, &evidence, reported)
+            .iter()
+            .any(|doubt| doubt.contains(what))
+    }
+
+    #[test]
+    fn what_a_trace_cannot_show_is_a_doubt() {
+        let mut truth = truth();
+        let mut reported = Reported {
+            stat: Some(Default::default()),
+            ..Reported::default()
+        };
+        assert!(!doubted(&truth, &reported, "driver commands"));
+        reported.stat.as_mut().unwrap().1.groups[Group::DrvOut as usize].ios = 1;
+        assert!(doubted(&truth, &reported, "driver commands"));
+        truth.figures.surplus_ends = 1;
+        assert!(doubted(&truth, &reported, "1 ends have no start"));
+        truth.unclear_flushes = 1;
+        assert!(doubted(&truth, &reported, "flush sequence"));
+        truth.figures.in_flight_before = 1;
+        assert!(doubted(
+            &truth,
+            &reported,
+            "reports 0 requests in flight at the beginning, the trace 1"
+        ));
+    }
+
+    #[test]
+    fn clamped_events_widen_the_times() {
+        let after = Anomalies {
+            clamped: 3,
+            ..Anomalies::default()
+        };
+        let reported = Reported {
+            stat: Some(Default::default()),
+            anomalies: Some((Anomalies::default(), after)),
+            ..Reported::default()
+        };
+        let fields = fields(&truth(), &reported, 10);
+        assert_eq!(fields[0].allowed, Some((0, 30)));
+        assert_eq!(fields[1].allowed, Some((0, 30)));
+        assert_eq!(fields[2].allowed, Some((0, 0)));
+    }
+}

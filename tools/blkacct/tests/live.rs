@@ -49,8 +49,18 @@ fn root() -> TempDir {
 }
 
 fn replace(root: &Path, file: &str, text: &str) {
-    fs::write(root.join("new"), text).unwrap();
-    fs::rename(root.join("new"), root.join(file)).unwrap();
+    let new = root.join(format!("{file}.new"));
+    fs::write(&new, text).unwrap();
+    fs::rename(&new, root.join(file)).unwrap();
+}
+
+/// Waits for the run to trace, and then until it has taken its first reports.
+fn wait_for_the_window(root: &Path) {
+    let switch = root.join(INSTANCE).join("tracing_on");
+    while fs::read_to_string(&switch).ok().as_deref() != Some("1") {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(500));
 }
 
 /// Runs a window of one second, in the middle of which `stat` becomes the file `after`.
@@ -58,7 +68,7 @@ fn run(root: &Path, after: &str, more: &[&str]) -> assert_cmd::assert::Assert {
     let stat = fs::read_to_string(data(after)).unwrap();
     let changed = root.to_owned();
     let module = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(600));
+        wait_for_the_window(&changed);
         replace(&changed, "sys/block/sda/blkacct/stat", &stat);
         let line = "   8       0 sda 12 3 104 4 4 0 32 0 0 8 4 0 0 0 0 0 0\n";
         replace(&changed, "proc/diskstats", line);
@@ -123,7 +133,7 @@ fn anomalies_are_doubts() {
     let root = root();
     let path = root.path().to_owned();
     let later = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(600));
+        wait_for_the_window(&path);
         replace(
             &path,
             "sys/block/sda/blkacct/anomalies",

@@ -225,3 +225,44 @@ impl Account {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn io_near_either_edge_may_lie_on_the_other_side() {
+        let mut account = Account::new(100, 10);
+        account.close(200);
+        for (start, end) in [(80, 95), (96, 105), (120, 150), (160, 191), (192, 209)] {
+            account.begin(start, Group::Read);
+            account.end(end, Group::Read, Some(start));
+        }
+        let figures = account.finish(None);
+        let read = figures.groups[Group::Read as usize];
+        // Ended inside: at 105, 150 and 191. Near an edge: at 95, 105, 191 and 209.
+        assert_eq!((read.ios, read.edge_ios), (3, 4));
+        assert_eq!(read.edge_nsecs, 15 + 9 + 31 + 17);
+    }
+
+    #[test]
+    fn io_that_never_ends_is_in_flight_all_the_time() {
+        let mut account = Account::new(100, 0);
+        account.close(200);
+        account.begin(120, Group::Read);
+        account.end(130, Group::Read, Some(120));
+        // Two of which the trace knows nothing, before and after.
+        let figures = account.finish(Some((2, 2)));
+        assert_eq!((figures.io_ticks, figures.time_in_queue), (100, 210));
+        assert_eq!(figures.in_flight, 2);
+    }
+
+    #[test]
+    fn more_ends_than_io_in_flight_are_told() {
+        let mut account = Account::new(100, 0);
+        account.close(200);
+        account.end(130, Group::Read, None);
+        account.end(140, Group::Read, None);
+        assert_eq!(account.finish(Some((1, 0))).surplus_ends, 1);
+    }
+}
