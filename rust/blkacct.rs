@@ -24,7 +24,10 @@ mod table;
 
 use disk::Disks;
 use hooks::Hooks;
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 use sys::{
     class_interface::Registration,
     queue_iostats::Served,
@@ -38,6 +41,12 @@ module! {
     authors: ["blkacct developers"],
     description: "Nanosecond-exact block I/O accounting (iostats=2)",
     license: "GPL",
+    params: {
+        classic: u8 {
+            default: 1,
+            description: "In mode 2 the kernel's own io_ticks (/proc/diskstats) is exact too (1)",
+        },
+    },
 }
 
 /// The module while it is loaded.
@@ -56,12 +65,7 @@ struct Blkacct {
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let hooks = Hooks::find()?;
-        let stat_files = Watched::new(hooks.clone()).inspect_err(|error| {
-            pr_info!("/proc/diskstats keeps the kernel's own io_ticks in mode 2 ({error:?})\n");
-        });
-        if stat_files.is_ok() {
-            hooks.set_classic();
-        }
+        let stat_files = watch(&hooks);
         let disks = Disks::new(hooks)?;
         let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
         let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
@@ -70,8 +74,25 @@ impl kernel::Module for Blkacct {
         Ok(Self {
             _devices: devices,
             _queue_iostats: queue_iostats.ok(),
-            _stat_files: stat_files.ok(),
+            _stat_files: stat_files,
             _catch_up: Repeat::new(disks)?,
         })
+    }
+}
+
+/// Makes the kernel's own `io_ticks` exact in mode 2, unless that is not wanted or not possible.
+fn watch(hooks: &Arc<Hooks>) -> Option<Watched<Hooks>> {
+    if *module_parameters::classic.value() == 0 {
+        return None;
+    }
+    match Watched::new(hooks.clone()) {
+        Ok(watched) => {
+            hooks.set_classic();
+            Some(watched)
+        }
+        Err(error) => {
+            pr_info!("/proc/diskstats keeps the kernel's own io_ticks in mode 2 ({error:?})\n");
+            None
+        }
     }
 }
