@@ -92,3 +92,48 @@ unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
     repeat.what.again();
     repeat.queue();
 }
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_repeat)]
+mod tests {
+    use super::*;
+    use kernel::{
+        sync::atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        time::{
+            delay::fsleep,
+            Delta, //
+        }, //
+    };
+
+    struct Ticks(Atomic<u64>);
+
+    impl Repeated for Ticks {
+        const PERIOD: Msecs = 10;
+
+        fn again(&self) {
+            self.0.add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn it_comes_again_until_dropped() -> Result {
+        let ticks = Arc::new(Ticks(Atomic::new(0)), GFP_KERNEL)?;
+        let repeat = Repeat::new(ticks.clone())?;
+        // Waits for the third, at most a minute.
+        for _ in 0..6000 {
+            if ticks.0.load(Relaxed) >= 3 {
+                break;
+            }
+            fsleep(Delta::from_millis(10));
+        }
+        assert!(ticks.0.load(Relaxed) >= 3);
+        drop(repeat);
+        let then = ticks.0.load(Relaxed);
+        fsleep(Delta::from_millis(100));
+        assert_eq!(ticks.0.load(Relaxed), then);
+        Ok(())
+    }
+}

@@ -167,3 +167,41 @@ pub(crate) fn synchronize() {
     // SAFETY: Process context.
     unsafe { helpers::blkacct_synchronize_probes() };
 }
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_tracepoint)]
+mod tests {
+    use super::*;
+
+    struct Renamed;
+
+    impl OnRequest for Renamed {
+        const EVENT: &'static CStr = c"block_io_started";
+        type Context = ();
+        fn event(_: &(), _: RqRef<'_>, _: &InProbe) {}
+    }
+
+    struct Start;
+
+    impl OnRequest for Start {
+        const EVENT: &'static CStr = c"block_io_start";
+        type Context = ();
+        fn event(_: &(), _: RqRef<'_>, _: &InProbe) {}
+    }
+
+    #[test]
+    fn a_tracepoint_of_another_name_is_not_found() {
+        assert!(find::<Renamed>().is_err_and(|error| error == ENOENT));
+        assert!(find::<Start>().is_ok());
+    }
+
+    #[test]
+    fn a_dropped_probe_can_be_attached_again() -> Result {
+        // The kernel would warn of the same probe with the same data twice.
+        let context = Arc::new((), GFP_KERNEL)?;
+        for _ in 0..3 {
+            drop(Attached::<Start>::new(find::<Start>()?, context.clone())?);
+        }
+        Ok(())
+    }
+}

@@ -48,7 +48,7 @@ pub struct Together {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 
-    /// How long before an instant the threads wake up and begin to spin, in us
+    /// How long before an instant to wake up and begin to spin, in us
     #[arg(long, value_name = "US", default_value_t = 2000)]
     pub spin_us: u64,
 }
@@ -82,4 +82,9 @@ pub struct Paced {
     /// multiples of its own length
     #[arg(long, value_name = "US", default_value_t = 0, requires = "every_us")]
     pub phase_us: u64,
+
+    /// How long before a read is due to wake up and begin to spin, in us: 0 starts it when the
+    /// wake-up comes
+    #[arg(long, value_name = "US", default_value_t = 0)]
+    pub spin_us: u64,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `CLOCK_MONOTONIC` in ns, and two ways to wait for an instant of it.
+//! `CLOCK_MONOTONIC` in ns, and how to wait for an instant of it.
 //!
 //! `std::time::Instant` has no value that two processes or a trace could agree on.
 
@@ -16,20 +16,21 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * NS + time.tv_nsec as u64
 }
 
-/// Sleeps until `instant`; returns at once if that is over.
-pub fn sleep_until(instant: u64) {
+/// Waits until `instant`, the last `spin` ns of it awake: a wake-up is late by more than some loads can
+/// bear. Returns at once if `instant` is over.
+pub fn wait_until(instant: u64, spin: u64) {
+    sleep_until(instant.saturating_sub(spin));
+    while now() < instant {
+        std::hint::spin_loop();
+    }
+}
+
+fn sleep_until(instant: u64) {
     let time = Timespec {
         tv_sec: (instant / NS) as _,
         tv_nsec: (instant % NS) as _,
     };
     while let Err(Errno::INTR) = clock_nanosleep_absolute(ClockId::Monotonic, &time) {}
-}
-
-/// Keeps the CPU until `instant`: no wake-up, so threads that do it are out at the same time.
-pub fn spin_until(instant: u64) {
-    while now() < instant {
-        std::hint::spin_loop();
-    }
 }
 
 #[cfg(test)]
@@ -38,17 +39,18 @@ mod tests {
 
     #[test]
     fn no_wait_ends_early() {
-        let instant = now() + 2_000_000;
+        for spin in [0, 500_000, 5_000_000] {
+            let instant = now() + 2_000_000;
+            wait_until(instant, spin);
+            assert!(now() >= instant);
+        }
+        let instant = now() + 1_000_000;
         sleep_until(instant);
-        assert!(now() >= instant);
-        let instant = now() + 100_000;
-        spin_until(instant);
         assert!(now() >= instant);
     }
 
     #[test]
     fn the_past_is_not_waited_for() {
-        sleep_until(1);
-        spin_until(1);
+        wait_until(1, 2);
     }
 }

@@ -22,7 +22,7 @@ pub fn run(plan: &Paced, mut read: impl FnMut() -> io::Result<()>) -> io::Result
     let mut reads = Vec::with_capacity(plan.ios as usize);
     let mut due = schedule.next(clock::now());
     for _ in 0..plan.ios {
-        clock::sleep_until(due);
+        clock::wait_until(due, plan.spin_us * US);
         let start = clock::now();
         read()?;
         let end = clock::now();
@@ -88,6 +88,7 @@ mod tests {
             seed: 1,
             every_us: None,
             phase_us: 0,
+            spin_us: 0,
         }
     }
 
@@ -132,7 +133,7 @@ mod tests {
             if let Some(end) = ends.last() {
                 assert!(clock::now() >= end + 500_000);
             }
-            clock::spin_until(clock::now() + 100_000);
+            clock::wait_until(clock::now() + 100_000, 0);
             ends.push(clock::now());
             Ok(())
         })

@@ -57,8 +57,7 @@ fn one(
     let mut reads = Vec::with_capacity(plan.rounds as usize);
     for round in 0..u64::from(plan.rounds) {
         let due = first + round * plan.every_ms * MS;
-        clock::sleep_until(due - plan.spin_us * US);
-        clock::spin_until(due);
+        clock::wait_until(due, plan.spin_us * US);
         let start = clock::now();
         read()?;
         let end = clock::now();

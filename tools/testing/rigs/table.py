@@ -11,9 +11,10 @@ import sys
 MS = 1_000_000
 HEADS = ("load", "expected", "truth: busy", "", "iostats=2", "iostats=1", "error of 2", "error of 1")
 LEGEND = """\
-truth      time with at least one request in flight, computed from the kernel's trace events of the same run
-iostats=2  blkacct; iostats=1: the kernel's own, /proc/diskstats, so what iostat shows; of the same run, too
-expected   from the parameters of the load alone, without what the system adds to a request"""
+truth      time with at least one request in flight, from the kernel's trace events of the same run
+iostats=2  blkacct, of the same run
+iostats=1  the kernel's own, /proc/diskstats, of the same run: what iostat shows
+expected   from the load's parameters alone, without what the system adds to a request"""
 
 
 def cells(row):
@@ -78,7 +79,11 @@ def show(rows, out):
     text = align([HEADS, *map(cells, rows)])
     text.insert(1, "-" * max(map(len, text)))
     sentences = [sentence for row in rows for sentence in wrong(row)]
-    verdict = sentences or [f"iostats=2 is within the bound of the trace in all {len(rows)} runs"]
+    skews = sorted({row["report"]["skew_ns"] for row in rows})
+    verdict = sentences or [
+        f"iostats=2 is right in all {len(rows)} runs, to within what reading the clock "
+        f"{' or '.join(f'{skew // 1000} us' for skew in skews)} apart for an event can explain"
+    ]
     print("", *text, "", LEGEND, "", *verdict, sep="\n", file=out)
     return 3 if sentences else 0
 

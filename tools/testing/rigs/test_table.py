@@ -20,6 +20,7 @@ ROW = {
     "report": {
         "from_ns": 1_000_000_000,
         "to_ns": 6_000_000_000,
+        "skew_ns": 2000,
         "fields": [
             field("io_ticks", 130_000_000, 130_000_500, 5_000_000_000, [129_000_000, 131_000_000]),
             field("in_flight at the end", 0, 0, 0, [0, 0], "count"),
@@ -38,6 +39,7 @@ class Table(unittest.TestCase):
     def test_a_line_has_all_figures(self):
         status, text = show(ROW)
         self.assertEqual(status, 0)
+        self.assertIn("iostats=2 is right in all 1 runs, to within what reading the clock 2 us", text)
         line = next(line for line in text.splitlines() if line.startswith("a load"))
         self.assertEqual(
             line.split("  ", 1)[1].split(),
