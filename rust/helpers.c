@@ -116,8 +116,8 @@ void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks)
 }
 
 /* The whole disk is one of its own parts. */
-void blkacct_for_each_part(struct gendisk *disk, void (*each)(struct block_device *part));
-void blkacct_for_each_part(struct gendisk *disk, void (*each)(struct block_device *part))
+void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part));
+void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part))
 {
 	struct block_device *part;
 	unsigned long index;

@@ -46,7 +46,7 @@ extern "C" {
     /// `part_stat_add()` of `io_ticks`, in jiffies, on this device alone.
     pub(super) fn blkacct_add_io_ticks(bdev: *mut bindings::block_device, ticks: c_ulong);
     /// Calls `each` for the disk and its partitions, in an RCU read-side section.
-    pub(super) fn blkacct_for_each_part(
+    pub(super) fn blkacct_visit_parts(
         disk: *mut bindings::gendisk,
         each: unsafe extern "C" fn(*mut bindings::block_device),
     );

@@ -66,7 +66,7 @@ impl<T: BeforeRead> Watched<T> {
 /// Called with its arguments through the hook of a `Watched<T>`.
 unsafe extern "C" fn before_diskstats<T: BeforeRead>(_seq: *mut c_void, disk: *mut c_void) {
     // SAFETY: The second argument is a live disk.
-    unsafe { helpers::blkacct_for_each_part(disk.cast(), before_bdev::<T>) };
+    unsafe { helpers::blkacct_visit_parts(disk.cast(), before_bdev::<T>) };
 }
 
 /// Runs before `part_stat_show()`, which shows one device.
