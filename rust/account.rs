@@ -35,9 +35,13 @@ use crate::{
     sys::{
         bdev::{
             Bdev,
+            BdevRef,
             KernelCounts, //
         },
-        clock::Monotonic,
+        clock::{
+            Monotonic,
+            TICK_NSEC, //
+        },
         percpu::{
             self,
             Counters,
@@ -71,6 +75,10 @@ pub(crate) struct Account {
     leaves: KVec<Leaf>,
     cells: Counters<{ Cell::COUNT }>,
     queue: Extended<64>,
+    /// Jiffies of the busy time that the kernel's own `io_ticks` has been given.
+    given: Atomic<u64>,
+    /// Whether the kernel's own `io_ticks` is ours to keep in this period.
+    classic: Atomic<bool>,
     /// Whether events count. Changes only while nothing is in flight.
     counting: Atomic<bool>,
     clamped: Atomic<u64>,
@@ -143,6 +151,8 @@ impl Account {
                 leaves,
                 cells,
                 queue: Extended::default(),
+                given: Atomic::new(0),
+                classic: Atomic::new(false),
                 counting: Atomic::new(false),
                 clamped: Atomic::new(0),
                 orphans: Atomic::new(0),
@@ -162,10 +172,33 @@ impl Account {
         self.counting.load(Relaxed)
     }
 
-    /// Lets events count from now on. Nothing is in flight on the device.
-    pub(crate) fn open(&self, bdev: &Bdev) {
+    /// Lets events count from now on. Nothing is in flight on the device. With `classic`, the
+    /// kernel's own `io_ticks` follows ours.
+    pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
         self.kernel.lock().base = Some(bdev.kernel_counts());
+        self.classic.store(classic, Relaxed);
+        if classic {
+            bdev.borrow().park_stamp(true);
+        }
         self.counting.store(true, Relaxed);
+    }
+
+    /// Brings the kernel's own `io_ticks` up to date, in whole jiffies; the rest is carried. Any
+    /// context.
+    pub(crate) fn settle(&self, bdev: BdevRef<'_>) {
+        if !self.classic.load(Relaxed) {
+            return;
+        }
+        let (_, total) = self.busy.read(&Monotonic);
+        let due = total / TICK_NSEC;
+        // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
+        let mut given = self.given.load(Relaxed);
+        while given < due {
+            match self.given.cmpxchg(given, due, Relaxed) {
+                Ok(_) => return bdev.add_io_ticks(due.wrapping_sub(given)),
+                Err(other) => given = other,
+            }
+        }
     }
 
     /// Stops counting. Nothing is in flight on the device, or the device goes.
@@ -174,6 +207,11 @@ impl Account {
             return;
         }
         self.counting.store(false, Relaxed);
+        if self.classic.load(Relaxed) {
+            self.settle(bdev.borrow());
+            self.classic.store(false, Relaxed);
+            bdev.borrow().park_stamp(false);
+        }
         let mut kernel = self.kernel.lock();
         kernel.before = kernel.total(&bdev.kernel_counts());
         kernel.base = None;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of a device: `blkacct/{iostats,stat,in_flight,anomalies}`.
+//! The files of a device: `blkacct/{iostats,stat,in_flight,classic,anomalies}`.
 //!
 //! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
 
@@ -44,6 +44,11 @@ macro_rules! files {
                 store: None,
             },
             File {
+                name: c"classic",
+                show: show_classic,
+                store: None,
+            },
+            File {
                 name: c"anomalies",
                 show: show_anomalies,
                 store: None,
@@ -69,7 +74,11 @@ fn show_iostats(device: &Device, text: &mut Text<'_>) -> Result {
 }
 
 fn store_iostats(device: &Device, written: &[u8]) -> Result {
-    mode::set(device, device.hooks(), Mode::parse(written)?)
+    mode::set(device, Mode::parse(written)?)
+}
+
+fn show_classic(device: &Device, text: &mut Text<'_>) -> Result {
+    Ok(writeln!(text, "{}", u8::from(device.hooks().classic()))?)
 }
 
 fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {

@@ -24,10 +24,15 @@ mod table;
 
 use disk::Disks;
 use hooks::Hooks;
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 use sys::{
     class_interface::Registration,
-    repeat::Repeat, //
+    queue_iostats::Served,
+    repeat::Repeat,
+    stat_files::Watched, //
 };
 
 module! {
@@ -36,22 +41,58 @@ module! {
     authors: ["blkacct developers"],
     description: "Nanosecond-exact block I/O accounting (iostats=2)",
     license: "GPL",
+    params: {
+        classic: u8 {
+            default: 1,
+            description: "In mode 2 the kernel's own io_ticks (/proc/diskstats) is exact too (1)",
+        },
+    },
 }
 
 /// The module while it is loaded.
 struct Blkacct {
     /// The slow catch-up of the totals; first to go.
     _catch_up: Pin<KBox<Repeat<Disks>>>,
+    /// The block layer's own file; `None` where ftrace cannot give it to us.
+    _queue_iostats: Option<Served<Disks>>,
     /// Every device's files and accounts go with it, and so do the probes.
     _devices: Pin<KBox<Registration<Disks>>>,
+    /// Where the kernel's own statistics are read; `None` where ftrace cannot show us. Last: an
+    /// account that closes gives the kernel's `io_ticks` back.
+    _stat_files: Option<Watched<Hooks>>,
 }
 
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        let disks = Disks::new(Hooks::find()?)?;
+        let hooks = Hooks::find()?;
+        let stat_files = watch(&hooks);
+        let disks = Disks::new(hooks)?;
+        let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
+        let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
+            pr_info!("queue/iostats does not take 2 ({error:?}); use blkacct/iostats\n");
+        });
         Ok(Self {
-            _devices: KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?,
+            _devices: devices,
+            _queue_iostats: queue_iostats.ok(),
+            _stat_files: stat_files,
             _catch_up: Repeat::new(disks)?,
         })
+    }
+}
+
+/// Makes the kernel's own `io_ticks` exact in mode 2, unless that is not wanted or not possible.
+fn watch(hooks: &Arc<Hooks>) -> Option<Watched<Hooks>> {
+    if *module_parameters::classic.value() == 0 {
+        return None;
+    }
+    match Watched::new(hooks.clone()) {
+        Ok(watched) => {
+            hooks.set_classic();
+            Some(watched)
+        }
+        Err(error) => {
+            pr_info!("/proc/diskstats keeps the kernel's own io_ticks in mode 2 ({error:?})\n");
+            None
+        }
     }
 }

@@ -6,10 +6,19 @@ use crate::{
     account::Account,
     attrs,
     hooks::Hooks,
+    mode::{
+        self,
+        Mode, //
+    },
     sys::{
         attribute::Directory,
-        bdev::Bdev,
+        bdev::{
+            Bdev,
+            Key, //
+        },
         class_interface::BlockDevices,
+        queue::Limits,
+        queue_iostats::QueueIostats,
         repeat::Repeated, //
     },
     table::Entry, //
@@ -117,7 +126,7 @@ impl Device {
     /// Lets the account count; nothing is in flight.
     pub(crate) fn open(&self) {
         if let Some(account) = self.account() {
-            account.open(&self.bdev);
+            account.open(&self.bdev, self.hooks.classic());
         }
     }
 
@@ -234,6 +243,26 @@ impl BlockDevices for Disks {
         // Waits for those who use a file, so without the list's lock; then no switch can come.
         drop(directory);
         self.leave(&device);
+    }
+}
+
+impl QueueIostats for Disks {
+    fn show(&self, disk: Key) -> Option<u8> {
+        let device = self.find(|bdev| bdev.key() == disk)?;
+        Some(mode::of(&device).digit())
+    }
+
+    fn store(&self, disk: Key, written: &[u8], limits: &mut Limits<'_>) -> Result {
+        let mode = Mode::parse(written)?;
+        match self.find(|bdev| bdev.key() == disk) {
+            Some(device) => mode::set_with(&device, mode, limits),
+            // Not attached, for want of memory: the kernel's own modes remain.
+            None if mode == Mode::Exact => Err(ENODEV),
+            None => {
+                limits.set_io_stat(mode != Mode::Off);
+                Ok(())
+            }
+        }
     }
 }
 

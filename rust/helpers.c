@@ -66,17 +66,25 @@ bool blkacct_queue_io_stat(struct request_queue *q)
 	return blk_queue_io_stat(q);
 }
 
-/* The queue is frozen. */
-int blkacct_queue_set_io_stat(struct request_queue *q, bool on);
-int blkacct_queue_set_io_stat(struct request_queue *q, bool on)
+void blkacct_limits_start(struct request_queue *q, struct queue_limits *limits);
+void blkacct_limits_start(struct request_queue *q, struct queue_limits *limits)
 {
-	struct queue_limits lim = queue_limits_start_update(q);
+	*limits = queue_limits_start_update(q);
+}
 
+void blkacct_limits_cancel(struct request_queue *q);
+void blkacct_limits_cancel(struct request_queue *q)
+{
+	queue_limits_cancel_update(q);
+}
+
+void blkacct_limits_set_io_stat(struct queue_limits *limits, bool on);
+void blkacct_limits_set_io_stat(struct queue_limits *limits, bool on)
+{
 	if (on)
-		lim.features |= BLK_FEAT_IO_STAT;
+		limits->features |= BLK_FEAT_IO_STAT;
 	else
-		lim.features &= ~BLK_FEAT_IO_STAT;
-	return queue_limits_commit_update(q, &lim);
+		limits->features &= ~BLK_FEAT_IO_STAT;
 }
 
 /* One stat group's ios, merges, sectors and nsecs. */
@@ -87,6 +95,37 @@ void blkacct_part_stat(struct block_device *part, int group, u64 counts[4])
 	counts[1] = part_stat_read(part, merges[group]);
 	counts[2] = part_stat_read(part, sectors[group]);
 	counts[3] = part_stat_read(part, nsecs[group]);
+}
+
+/*
+ * A stamp that update_io_ticks() never sees in the past, so that it leaves busy
+ * time to us; or the present, to give it back.
+ */
+void blkacct_park_stamp(struct block_device *part, bool park);
+void blkacct_park_stamp(struct block_device *part, bool park)
+{
+	WRITE_ONCE(part->bd_stamp, jiffies + (park ? LONG_MAX / 2 : 0));
+}
+
+void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks);
+void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks)
+{
+	part_stat_lock();
+	__this_cpu_add(part->bd_stats->io_ticks, ticks);
+	part_stat_unlock();
+}
+
+/* The whole disk is one of its own parts. */
+void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part));
+void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part))
+{
+	struct block_device *part;
+	unsigned long index;
+
+	rcu_read_lock();
+	xa_for_each(&disk->part_tbl, index, part)
+		each(part);
+	rcu_read_unlock();
 }
 
 void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func);

@@ -13,11 +13,14 @@ use crate::{
         Start, //
     },
     sys::{
+        bdev::BdevRef,
         published::Published,
+        stat_files::BeforeRead,
         tracepoint::{
             self,
             Attached,
             Found,
+            InProbe,
             OnRequest, //
         }, //
     },
@@ -30,6 +33,10 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         Arc,
         Mutex, //
     }, //
@@ -50,6 +57,7 @@ pub(crate) struct Hooks {
     done: Found,
     merge: Found,
     devices: Arc<Devices>,
+    classic: Atomic<bool>,
     #[pin]
     state: Mutex<State>,
 }
@@ -74,6 +82,7 @@ impl Hooks {
                 done,
                 merge,
                 devices,
+                classic: Atomic::new(false),
                 state <- new_mutex!(State {
                     entries: KVec::new(),
                     probes: None,
@@ -140,6 +149,16 @@ impl Hooks {
         self.state.lock().entries.iter().for_each(each);
     }
 
+    /// Lets the kernel's `io_ticks` be exact as well, from the next time a disk enters mode 2.
+    pub(crate) fn set_classic(&self) {
+        self.classic.store(true, Relaxed);
+    }
+
+    /// Returns whether the kernel's `io_ticks` is ours to keep.
+    pub(crate) fn classic(&self) -> bool {
+        self.classic.load(Relaxed)
+    }
+
     fn attach(&self) -> Result<Probes> {
         // Ends first: a start that is seen has its end seen.
         let done = Attached::new(self.done, self.devices.clone())?;
@@ -150,6 +169,18 @@ impl Hooks {
             _merge: merge,
             _done: done,
         })
+    }
+}
+
+impl BeforeRead for Hooks {
+    fn before_read(&self, bdev: BdevRef<'_>, probe: &InProbe) {
+        let entry = self
+            .devices
+            .get(probe)
+            .and_then(|devices| devices.find(bdev.key()));
+        if let Some(entry) = entry {
+            entry.account.settle(bdev);
+        }
     }
 }
 

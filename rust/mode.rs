@@ -10,8 +10,11 @@ use crate::{
         Device,
         Switch, //
     },
-    hooks::Hooks,
-    sys::queue, //
+    sys::queue::{
+        self,
+        Frozen,
+        Limits, //
+    }, //
 };
 use kernel::{
     prelude::*,
@@ -77,28 +80,51 @@ pub(crate) fn of(disk: &Device) -> Mode {
 ///
 /// `EOPNOTSUPP` for mode 2 on a disk whose I/O does not pass the hooks; `EBUSY` if the queue does
 /// not drain; `ENODEV` if the disk goes; `ENOMEM`. Nothing has changed then.
-pub(crate) fn set(disk: &Device, hooks: &Hooks, mode: Mode) -> Result {
+pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
+    let queue = disk.bdev().queue();
+    // Before our own lock: a write to queue/iostats comes with this one held.
+    let mut limits = queue.lock_limits();
+    limits.get().set_io_stat(mode != Mode::Off);
+    if queue.io_stat() == (mode != Mode::Off) {
+        drop(limits);
+        return switch(disk, mode, |_| Ok(()));
+    }
+    switch(disk, mode, |frozen| match frozen {
+        Some(frozen) => limits.commit(frozen),
+        None => limits.commit(&queue.freeze(DRAIN_LIMIT)?),
+    })
+}
+
+/// As [`set`], where the caller holds the limits' lock and applies them afterwards.
+///
+/// # Errors
+///
+/// As for [`set`].
+pub(crate) fn set_with(disk: &Device, mode: Mode, limits: &mut Limits<'_>) -> Result {
+    switch(disk, mode, |_| Ok(()))?;
+    limits.set_io_stat(mode != Mode::Off);
+    Ok(())
+}
+
+/// Does the switch. `kernel` brings the kernel's own bit along, with the queue frozen if the switch
+/// froze it.
+fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result) -> Result {
     let switch = &mut *disk.switch().lock();
     if switch.gone {
         return Err(ENODEV);
     }
     match (switch.exact, mode) {
-        (false, Mode::Exact) => begin(disk, switch, hooks),
-        (true, Mode::Off | Mode::Stock) => end(disk, switch, hooks, mode),
-        _ => set_kernel_bit(disk, mode),
+        (false, Mode::Exact) => begin(disk, switch, kernel),
+        (true, Mode::Off | Mode::Stock) => end(disk, switch, kernel),
+        _ => kernel(None),
     }
 }
 
-fn set_kernel_bit(disk: &Device, mode: Mode) -> Result {
-    let queue = disk.bdev().queue();
-    let on = mode != Mode::Off;
-    if queue.io_stat() == on {
-        return Ok(());
-    }
-    queue.freeze(DRAIN_LIMIT)?.set_io_stat(on)
-}
-
-fn begin(disk: &Device, switch: &mut Switch, hooks: &Hooks) -> Result {
+fn begin(
+    disk: &Device,
+    switch: &mut Switch,
+    kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
+) -> Result {
     let disk_queue = disk.bdev().queue();
     if !disk_queue.is_request_based() {
         return Err(queue::not_supported());
@@ -108,24 +134,28 @@ fn begin(disk: &Device, switch: &mut Switch, hooks: &Hooks) -> Result {
     for device in &switch.devices {
         entries.push(device.entry()?, GFP_KERNEL)?;
     }
-    hooks.add(&entries)?;
+    disk.hooks().add(&entries)?;
     let begun = disk_queue.freeze(DRAIN_LIMIT).and_then(|frozen| {
-        frozen.set_io_stat(true)?;
+        kernel(Some(&frozen))?;
         for device in &switch.devices {
             device.open();
         }
         Ok(())
     });
     if begun.is_err() {
-        hide(switch, hooks);
+        hide(disk, switch);
     }
     switch.exact = begun.is_ok();
     begun
 }
 
-fn end(disk: &Device, switch: &mut Switch, hooks: &Hooks, mode: Mode) -> Result {
+fn end(
+    disk: &Device,
+    switch: &mut Switch,
+    kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
+) -> Result {
     let frozen = disk.bdev().queue().freeze(DRAIN_LIMIT)?;
-    frozen.set_io_stat(mode != Mode::Off)?;
+    kernel(Some(&frozen))?;
     for device in &switch.devices {
         device.close();
         if let Some(account) = device.account() {
@@ -134,13 +164,13 @@ fn end(disk: &Device, switch: &mut Switch, hooks: &Hooks, mode: Mode) -> Result 
     }
     switch.exact = false;
     drop(frozen);
-    hide(switch, hooks);
+    hide(disk, switch);
     Ok(())
 }
 
 /// Takes the disk's devices away from the probes.
-fn hide(switch: &Switch, hooks: &Hooks) {
-    hooks.remove(|entry| {
+fn hide(disk: &Device, switch: &Switch) {
+    disk.hooks().remove(|entry| {
         switch
             .devices
             .iter()

@@ -13,10 +13,14 @@ pub(crate) mod class_interface;
 pub(crate) mod clock;
 #[cfg(CONFIG_KUNIT)]
 pub(crate) mod fake;
+mod ftrace;
 mod helpers;
+mod listener;
 pub(crate) mod percpu;
 pub(crate) mod published;
 pub(crate) mod queue;
+pub(crate) mod queue_iostats;
 pub(crate) mod repeat;
 pub(crate) mod request;
+pub(crate) mod stat_files;
 pub(crate) mod tracepoint;

@@ -8,7 +8,10 @@ use super::{
     helpers,
     queue::Queue, //
 };
-use core::ptr::NonNull;
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::{
     bindings,
     device::Device,
@@ -37,6 +40,45 @@ impl Key {
         // Fibonacci hashing (Knuth, TAOCP 6.4), as include/linux/hash.h does it.
         const GOLDEN_RATIO_64: u64 = 0x61C8_8646_80B5_83EB;
         ((self.0 as u64).wrapping_mul(GOLDEN_RATIO_64) >> (64 - bits)) as usize
+    }
+}
+
+/// A block device, while somebody else sees to it that it lives.
+///
+/// # Invariants
+///
+/// Points to a block device that is live for all of `'a`.
+#[derive(Clone, Copy)]
+pub(crate) struct BdevRef<'a>(NonNull<bindings::block_device>, PhantomData<&'a ()>);
+
+impl BdevRef<'_> {
+    /// Wraps a block device.
+    ///
+    /// # Safety
+    ///
+    /// `bdev` points to a block device that is live for all of `'a`.
+    pub(super) unsafe fn from_raw(bdev: *mut bindings::block_device) -> Self {
+        // INVARIANT: The caller's promise.
+        // SAFETY: No live device is at address zero.
+        Self(unsafe { NonNull::new_unchecked(bdev) }, PhantomData)
+    }
+
+    /// Returns what tells this device from others.
+    pub(crate) fn key(&self) -> Key {
+        Key::of(self.0.as_ptr())
+    }
+
+    /// Keeps the kernel from adding to this device's `io_ticks`, or lets it again from now on.
+    /// Any context.
+    pub(crate) fn park_stamp(&self, park: bool) {
+        // SAFETY: Live by the type invariants; the kernel swaps the stamp atomically.
+        unsafe { helpers::blkacct_park_stamp(self.0.as_ptr(), park) };
+    }
+
+    /// Adds jiffies to this device's `io_ticks`, not to its disk's. Any context.
+    pub(crate) fn add_io_ticks(&self, ticks: u64) {
+        // SAFETY: Live by the type invariants.
+        unsafe { helpers::blkacct_add_io_ticks(self.0.as_ptr(), ticks as usize) };
     }
 }
 
@@ -125,6 +167,11 @@ impl Bdev {
     pub(crate) fn queue(&self) -> Queue<'_> {
         // SAFETY: The queue lives as long as the disk, by the type invariants.
         unsafe { Queue::from_raw((*self.bdev.as_ptr()).bd_queue) }
+    }
+
+    /// Returns the device without its count.
+    pub(crate) fn borrow(&self) -> BdevRef<'_> {
+        BdevRef(self.bdev, PhantomData)
     }
 
     /// Returns the device's place in sysfs, live as long as `self`.

@@ -4,25 +4,21 @@
 //!
 //! C header: [`include/linux/device/class.h`](srctree/include/linux/device/class.h)
 
-use super::bdev::Bdev;
-use core::ptr::{
-    null,
-    null_mut, //
+use super::{
+    bdev::Bdev,
+    listener::{
+        Place,
+        Placed, //
+    }, //
 };
+use core::ptr::null_mut;
 use kernel::{
     bindings,
     device::Device,
     error::to_result,
     prelude::*,
     static_lock_class,
-    sync::{
-        atomic::{
-            Acquire,
-            Atomic,
-            Full, //
-        },
-        Arc, //
-    },
+    sync::Arc,
     types::Opaque, //
 };
 
@@ -35,19 +31,18 @@ pub(crate) trait BlockDevices: Send + Sync + 'static {
     fn remove(&self, bdev: &Bdev);
 }
 
-/// The one listener there can be: the callbacks of the class carry no pointer of ours.
-static LISTENER: Atomic<*const ()> = Atomic::new(null());
+static LISTENER: Place = Place::new();
 
 /// Keeps a [`BlockDevices`] informed until dropped, when it is told that every device goes.
 ///
 /// # Invariants
 ///
-/// `interface` is registered with callbacks for `T`, and [`LISTENER`] points to `listener`.
+/// `interface` is registered with callbacks for `T`, whose listener is in its place.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Registration<T: BlockDevices> {
     #[pin]
     interface: Opaque<bindings::class_interface>,
-    listener: Arc<T>,
+    _listener: Placed<T>,
 }
 
 // SAFETY: The kernel locks the list that the interface is on; `T` is shareable.
@@ -63,13 +58,12 @@ impl<T: BlockDevices> Registration<T> {
     /// `EBUSY` if there is a listener already; `ENOMEM`.
     pub(crate) fn new(listener: Arc<T>) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
+            // First, and dropped if the rest fails.
+            _listener: LISTENER.put(listener)?,
             interface <- Opaque::try_ffi_init(|slot: *mut bindings::class_interface| {
                 let class = block_class()?;
-                let pointer = Arc::as_ptr(&listener).cast::<()>();
-                // ORDERING: Full. The callbacks' Acquire sees a listener that is complete.
-                LISTENER.cmpxchg(null(), pointer, Full).map_err(|_| EBUSY)?;
                 // SAFETY: `slot` is valid for writes, and stays in place while registered.
-                let done = to_result(unsafe {
+                to_result(unsafe {
                     slot.write(bindings::class_interface {
                         class,
                         add_dev: Some(add::<T>),
@@ -77,13 +71,8 @@ impl<T: BlockDevices> Registration<T> {
                         ..Default::default()
                     });
                     bindings::class_interface_register(slot)
-                });
-                if done.is_err() {
-                    LISTENER.store(null(), kernel::sync::atomic::Release);
-                }
-                done
+                })
             }),
-            listener,
         }? Error)
     }
 }
@@ -93,20 +82,7 @@ impl<T: BlockDevices> PinnedDrop for Registration<T> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: Registered by the type invariants. Calls `remove_dev` for each device.
         unsafe { bindings::class_interface_unregister(self.interface.get()) };
-        // ORDERING: Release. The next listener comes after the last callback to this one.
-        LISTENER.store(null(), kernel::sync::atomic::Release);
     }
-}
-
-/// Returns the listener.
-///
-/// # Safety
-///
-/// Called from the callbacks of a `Registration<T>`.
-unsafe fn listener<'a, T>() -> &'a T {
-    // SAFETY: By the invariant of `Registration` the pointer is to its `T`, which outlives the
-    // callbacks.
-    unsafe { &*LISTENER.load(Acquire).cast::<T>() }
 }
 
 /// Hears of a device that is there.
@@ -115,9 +91,9 @@ unsafe fn listener<'a, T>() -> &'a T {
 ///
 /// Called by the class for the interface of a `Registration<T>`.
 unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_int {
-    // SAFETY: A callback of `Registration<T>`; the class has only block devices, and tells of them
+    // SAFETY: A callback of `Registration<T>`, which outlives it; the class has only block devices, and tells of them
     // while they are registered.
-    let (listener, bdev) = unsafe { (listener::<T>(), Bdev::get(device)) };
+    let (listener, bdev) = unsafe { (LISTENER.get::<T>(), Bdev::get(device)) };
     if let Err(error) = listener.add(bdev) {
         // SAFETY: Live during the callback.
         let device: &Device = unsafe { Device::from_raw(device) };
@@ -133,7 +109,7 @@ unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_in
 /// As for [`add`].
 unsafe extern "C" fn remove<T: BlockDevices>(device: *mut bindings::device) {
     // SAFETY: As in `add`.
-    let (listener, bdev) = unsafe { (listener::<T>(), Bdev::get(device)) };
+    let (listener, bdev) = unsafe { (LISTENER.get::<T>(), Bdev::get(device)) };
     listener.remove(&bdev);
 }
 

@@ -10,6 +10,9 @@ use crate::acct::nsec::{
 };
 use kernel::bindings;
 
+/// The length of a jiffy in ns.
+pub(crate) const TICK_NSEC: u64 = bindings::TICK_NSEC as u64;
+
 /// Reads CLOCK_MONOTONIC.
 ///
 /// Any context but NMI; does not sleep.

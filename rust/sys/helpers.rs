@@ -26,13 +26,29 @@ extern "C" {
     pub(super) fn blkacct_set_plug_clock(now: u64);
     /// `blk_queue_io_stat()`.
     pub(super) fn blkacct_queue_io_stat(q: *mut bindings::request_queue) -> bool;
-    /// Changes that bit in the limits of a frozen queue; 0 or a negative errno.
-    pub(super) fn blkacct_queue_set_io_stat(q: *mut bindings::request_queue, on: bool) -> c_int;
+    /// `queue_limits_start_update()`: locks the limits and copies them.
+    pub(super) fn blkacct_limits_start(
+        q: *mut bindings::request_queue,
+        limits: &mut bindings::queue_limits,
+    );
+    /// `queue_limits_cancel_update()`: unlocks them.
+    pub(super) fn blkacct_limits_cancel(q: *mut bindings::request_queue);
+    /// Changes `BLK_FEAT_IO_STAT`.
+    pub(super) fn blkacct_limits_set_io_stat(limits: *mut bindings::queue_limits, on: bool);
     /// `part_stat_read()` of one of the four stat groups: ios, merges, sectors, nsecs.
     pub(super) fn blkacct_part_stat(
         bdev: *mut bindings::block_device,
         group: c_int,
         counts: &mut [u64; 4],
+    );
+    /// Puts the stamp of `update_io_ticks()` far into the future, or to the present.
+    pub(super) fn blkacct_park_stamp(bdev: *mut bindings::block_device, park: bool);
+    /// `part_stat_add()` of `io_ticks`, in jiffies, on this device alone.
+    pub(super) fn blkacct_add_io_ticks(bdev: *mut bindings::block_device, ticks: c_ulong);
+    /// Calls `each` for the disk and its partitions, in an RCU read-side section.
+    pub(super) fn blkacct_visit_parts(
+        disk: *mut bindings::gendisk,
+        each: unsafe extern "C" fn(*mut bindings::block_device),
     );
     /// `INIT_DELAYED_WORK()`.
     pub(super) fn blkacct_init_delayed_work(

@@ -52,6 +52,18 @@ impl<'a> Queue<'a> {
         unsafe { (*self.0).nr_hw_queues as usize }.max(1)
     }
 
+    /// Locks the queue's limits for a change. May sleep; comes before every lock of ours.
+    pub(crate) fn lock_limits(self) -> LockedLimits<'a> {
+        let mut limits = pin_init::zeroed();
+        // SAFETY: Live by the type invariants.
+        unsafe { helpers::blkacct_limits_start(self.0, &mut limits) };
+        // INVARIANT: Just locked.
+        LockedLimits {
+            queue: self,
+            limits,
+        }
+    }
+
     /// Returns whether the kernel's own accounting is on: `queue/iostats`.
     pub(crate) fn io_stat(&self) -> bool {
         // SAFETY: Live by the type invariants.
@@ -88,18 +100,66 @@ impl<'a> Queue<'a> {
 /// The current task has begun to freeze the queue once.
 pub(crate) struct Frozen<'a>(Queue<'a>);
 
-impl Frozen<'_> {
+/// A queue's limits, about to be changed by somebody who holds their lock.
+///
+/// # Invariants
+///
+/// The pointer is to limits that only the caller uses for all of `'a`.
+pub(crate) struct Limits<'a>(*mut bindings::queue_limits, PhantomData<&'a mut ()>);
+
+impl Limits<'_> {
+    /// Wraps limits.
+    ///
+    /// # Safety
+    ///
+    /// The type invariants hold for `limits`.
+    pub(super) unsafe fn from_raw(limits: *mut bindings::queue_limits) -> Self {
+        // INVARIANT: The caller's promise.
+        Self(limits, PhantomData)
+    }
+
     /// Sets the kernel's own accounting bit, `queue/iostats`.
+    pub(crate) fn set_io_stat(&mut self, on: bool) {
+        // SAFETY: Ours by the type invariants.
+        unsafe { helpers::blkacct_limits_set_io_stat(self.0, on) };
+    }
+}
+
+/// Limits that are locked, and unlocked when this is dropped or committed.
+///
+/// # Invariants
+///
+/// The queue's limits lock is held by the current task.
+pub(crate) struct LockedLimits<'a> {
+    queue: Queue<'a>,
+    limits: bindings::queue_limits,
+}
+
+impl LockedLimits<'_> {
+    /// Returns the limits for changing.
+    pub(crate) fn get(&mut self) -> Limits<'_> {
+        Limits(&raw mut self.limits, PhantomData)
+    }
+
+    /// Puts the changed limits in force, on a queue that `_frozen` keeps empty.
     ///
     /// # Errors
     ///
-    /// What the block layer says to the queue's limits.
-    pub(crate) fn set_io_stat(&self, on: bool) -> Result {
-        if self.0.io_stat() == on {
-            return Ok(());
-        }
-        // SAFETY: Live and frozen by the type invariants.
-        to_result(unsafe { helpers::blkacct_queue_set_io_stat(self.0 .0, on) })
+    /// What the block layer says to them.
+    pub(crate) fn commit(self, _frozen: &Frozen<'_>) -> Result {
+        // Committing unlocks, whatever comes of it.
+        let mut this = core::mem::ManuallyDrop::new(self);
+        // SAFETY: Live, locked and frozen, by the type invariants.
+        to_result(unsafe {
+            bindings::queue_limits_commit_update(this.queue.0, &raw mut this.limits)
+        })
+    }
+}
+
+impl Drop for LockedLimits<'_> {
+    fn drop(&mut self) {
+        // SAFETY: Locked by the type invariants.
+        unsafe { helpers::blkacct_limits_cancel(self.queue.0) };
     }
 }
 

@@ -29,9 +29,14 @@ const PRIORITY: c_int = 0;
 /// Probes run with preemption on, in any context but NMI, on any CPU.
 pub(crate) struct InProbe(());
 
-#[cfg(CONFIG_KUNIT)]
 impl InProbe {
+    /// Stands for the proof where preemption is off: [`synchronize`] waits for that as well.
+    pub(super) fn without_preemption() -> Self {
+        Self(())
+    }
+
     /// Stands for the proof where a test calls an event's handler itself.
+    #[cfg(CONFIG_KUNIT)]
     pub(crate) fn test() -> Self {
         Self(())
     }

@@ -137,7 +137,7 @@ fn conclude(
         events: evidence.events,
         pass: false,
         doubts: judge::doubts(truth, evidence, reported),
-        notes: judge::notes(truth),
+        notes: judge::notes(truth, reported),
         fields: judge::fields(truth, reported, args.skew_ns),
     };
     report.pass = report.doubts.is_empty() && !report.is_wrong();

@@ -60,6 +60,8 @@ pub struct Reported {
     pub anomalies: Option<(Anomalies, Anomalies)>,
     /// The kernel's line.
     pub diskstats: Option<(Diskstats, Diskstats)>,
+    /// The module keeps the kernel's own busy time exact too.
+    pub classic: bool,
 }
 
 impl Reported {
@@ -255,8 +257,11 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
 }
 
 /// Returns what a reader should know, and what is no reason to doubt.
-pub fn notes(truth: &Truth) -> Vec<String> {
+pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
     let mut notes = Vec::new();
+    if reported.classic {
+        notes.push("the module keeps io_ticks of /proc/diskstats exact in mode 2 (blkacct/classic is 1), so iostats=1 shows that".to_owned());
+    }
     if truth.figures.unseen > 0 {
         let n = truth.figures.unseen;
         notes.push(format!("{n} requests were in flight when the trace began: counted from the window's edge, their nsecs unknown"));

@@ -109,6 +109,15 @@ fn a_window_is_checked() {
 }
 
 #[test]
+fn exact_diskstats_are_no_stock_figures() {
+    let root = root();
+    replace(root.path(), "sys/block/sda/blkacct/classic", "1\n");
+    run(root.path(), "after.stat", &[])
+        .code(0)
+        .stdout(contains("blkacct/classic is 1"));
+}
+
+#[test]
 fn wrong_numbers_fail() {
     run(root().path(), "wrong.stat", &[])
         .code(3)

@@ -15,7 +15,7 @@ refuses() { # DEVICE TO
 		"Device or resource busy"
 	within "$1: the wait" $((SECONDS - began)) 4 12
 	same "$1: mode" "$(mode "$1")" "$from"
-	same "$1: the kernel's iostats" "$(cat "$(sysfs "$1")/queue/iostats")" 1
+	same "$1: queue/iostats" "$(cat "$(sysfs "$1")/queue/iostats")" "$from"
 }
 
 reads_in_flight() { # DEVICE NUMBER

@@ -75,6 +75,7 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
         stat: Some((before.stat, after.stat)),
         anomalies: Some((before.anomalies, after.anomalies)),
         diskstats: Some((before.diskstats, after.diskstats)),
+        classic: files.classic,
     };
     Ok((oracle.finish(), evidence, reported))
 }
@@ -104,6 +105,8 @@ struct Files {
     stat: PathBuf,
     anomalies: PathBuf,
     diskstats: PathBuf,
+    /// What `classic` says.
+    classic: bool,
 }
 
 /// The reports at one edge.
@@ -138,6 +141,8 @@ impl Files {
             stat: dir.join("stat"),
             anomalies: dir.join("anomalies"),
             diskstats: root.join("proc/diskstats"),
+            // An older module has no such file.
+            classic: fs::read_to_string(dir.join("classic")).is_ok_and(|text| text.trim() == "1"),
         })
     }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hooks on functions of the kernel, by ftrace: its registers and its flags are
+ * macros. A hook either replaces a function, as a live patch does, or calls us
+ * before the function runs.
+ */
+#include <linux/blkdev.h>
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+struct blkacct_hook {
+	struct ftrace_ops ops;
+	unsigned long target;
+};
+
+/* Calls of replacements that have begun and not ended. */
+static atomic_t blkacct_replacements;
+
+static void notrace blkacct_replace(unsigned long ip, unsigned long parent_ip,
+				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct blkacct_hook *hook = container_of(ops, struct blkacct_hook, ops);
+
+	atomic_inc(&blkacct_replacements);
+	ftrace_regs_set_instruction_pointer(fregs, hook->target);
+}
+
+static void notrace blkacct_enter(unsigned long ip, unsigned long parent_ip,
+				  struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct blkacct_hook *hook = container_of(ops, struct blkacct_hook, ops);
+	void (*call)(unsigned long first, unsigned long second) = (void *)hook->target;
+
+	call(ftrace_regs_get_argument(fregs, 0), ftrace_regs_get_argument(fregs, 1));
+}
+
+struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool replace);
+struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool replace)
+{
+	struct blkacct_hook *hook = kzalloc(sizeof(*hook), GFP_KERNEL);
+	int err;
+
+	if (!hook)
+		return ERR_PTR(-ENOMEM);
+	hook->target = (unsigned long)target;
+	hook->ops.func = replace ? blkacct_replace : blkacct_enter;
+	if (replace)
+		hook->ops.flags = FTRACE_OPS_FL_IPMODIFY;
+	if (!IS_ENABLED(CONFIG_HAVE_DYNAMIC_FTRACE_WITH_ARGS))
+		hook->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
+	/* Without it the hook would go silently when tracing is switched off. */
+	hook->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	err = ftrace_set_filter(&hook->ops, (unsigned char *)name, strlen(name), 1);
+	if (!err)
+		err = register_ftrace_function(&hook->ops);
+	if (err) {
+		ftrace_free_filter(&hook->ops);
+		kfree(hook);
+		return ERR_PTR(err);
+	}
+	return hook;
+}
+
+/* The last thing a replacement does. */
+void blkacct_replacement_ends(void);
+void blkacct_replacement_ends(void)
+{
+	atomic_dec(&blkacct_replacements);
+}
+
+void blkacct_hook_del(struct blkacct_hook *hook);
+void blkacct_hook_del(struct blkacct_hook *hook)
+{
+	unregister_ftrace_function(&hook->ops);
+	while (atomic_read(&blkacct_replacements))
+		msleep(20);
+	/* The last user may not have returned yet: wait until it has left our text. */
+	synchronize_rcu_tasks();
+	ftrace_free_filter(&hook->ops);
+	kfree(hook);
+}
