@@ -73,11 +73,14 @@ void blkacct_replacement_ends(void)
 void blkacct_hook_del(struct blkacct_hook *hook);
 void blkacct_hook_del(struct blkacct_hook *hook)
 {
+	/* Waits for the hook itself, and so for what blkacct_enter() calls. */
 	unregister_ftrace_function(&hook->ops);
-	while (atomic_read(&blkacct_replacements))
-		msleep(20);
-	/* The last user may not have returned yet: wait until it has left our text. */
-	synchronize_rcu_tasks();
+	if (hook->ops.flags & FTRACE_OPS_FL_IPMODIFY) {
+		while (atomic_read(&blkacct_replacements))
+			msleep(20);
+		/* The last user may not have returned yet: wait until it has left our text. */
+		synchronize_rcu_tasks();
+	}
 	ftrace_free_filter(&hook->ops);
 	kfree(hook);
 }

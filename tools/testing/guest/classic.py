@@ -20,7 +20,7 @@ JIFFY_NS, JIFFY_MS = 4_000_000, 4  # CONFIG_HZ=250
 IN_FLIGHT, TICKS = 8, 9
 # Emulated CPUs lose the host's for so long between two steps that belong together: a start's
 # clock and its arrival, a tick and its count. Anything that is charged twice adds up to more.
-HELD_UP_MS = 100
+HELD_UP_MS = 250
 
 
 def numbers(path):

@@ -221,7 +221,6 @@ clean_up() {
 }
 
 clean_up
-unload_module
 load_module
 add_null disk
 ktap_print_header
