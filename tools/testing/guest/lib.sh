@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the guest tests share: the module, the numbers it shows and those the kernel
+# shows, and checks on them. Sourced; disks.sh has the disks and the load on them.
+
+# shellcheck source=tools/testing/ktap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../ktap.sh"
+# shellcheck source=tools/testing/guest/disks.sh
+. "$(dirname "${BASH_SOURCE[0]}")/disks.sh"
+
+GUEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+MODULE=${BLKACCT_MODULE:-$GUEST_DIR/../../../build/stock/blkacct.ko}
+
+load_module() {
+	[ -d /sys/module/blkacct ] || insmod "$MODULE"
+}
+
+unload_module() {
+	[ ! -d /sys/module/blkacct ] || rmmod blkacct
+}
+
+# sysfs DEVICE: its directory, for a disk or a partition.
+sysfs() {
+	echo "/sys/class/block/$1"
+}
+
+mode() { # DEVICE [0|1|2]: shows the mode, or sets it
+	if [ $# = 1 ]; then
+		cat "$(sysfs "$1")/blkacct/iostats"
+	else
+		echo "$2" >"$(sysfs "$1")/blkacct/iostats"
+	fi
+}
+
+stat_names=(time_ns io_ticks time_in_queue in_flight)
+for group in read write discard flush zone_append zone_mgmt write_zeroes drv_in drv_out; do
+	for name in ios merges sectors nsecs; do
+		stat_names+=("$group.$name")
+	done
+done
+# Of the kernel's "stat" file.
+kernel_names=(read.ios read.merges read.sectors read.ms
+	write.ios write.merges write.sectors write.ms in_flight io_ticks time_in_queue
+	discard.ios discard.merges discard.sectors discard.ms flush.ios flush.ms)
+
+# take ARRAY FILE NAME...: reads a line of numbers into an associative array.
+take() {
+	local -n into=$1
+	local -a words
+	local file=$2 at=0 name
+	shift 2
+	read -ra words <"$file"
+	for name; do
+		# shellcheck disable=SC2034
+		into[$name]=${words[at]}
+		at=$((at + 1))
+	done
+}
+
+ours() { # ARRAY DEVICE
+	take "$1" "$(sysfs "$2")/blkacct/stat" "${stat_names[@]}"
+}
+
+kernels() { # ARRAY DEVICE
+	take "$1" "$(sysfs "$2")/stat" "${kernel_names[@]}"
+}
+
+# since NEW OLD: takes every number of OLD, an associative array, from that of NEW.
+since() {
+	local -n new=$1 old=$2
+	local name
+	for name in "${!new[@]}"; do
+		new[$name]=$((new[$name] - old[$name]))
+	done
+}
+
+# same WHAT GOT WANTED
+same() {
+	[ "$2" = "$3" ] && return
+	echo "$1: got $2, wanted $3"
+	return 1
+}
+
+# within WHAT GOT LOWEST HIGHEST
+within() {
+	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] && return
+	echo "$1: got $2, wanted $3 to $4"
+	return 1
+}
+
+# counted ARRAY NAME=NUMBER...: each of these is so, and every count that is not
+# named is 0. The times are not looked at.
+counted() {
+	local -n have=$1
+	local -A wanted=()
+	local each name
+	local array=$1
+	shift
+	for each; do
+		wanted[${each%%=*}]=${each#*=}
+	done
+	for name in "${stat_names[@]}"; do
+		case $name in
+		*.ios | *.merges | *.sectors | in_flight)
+			same "$array $name" "${have[$name]}" "${wanted[$name]:-0}"
+			;;
+		esac
+	done
+}
+
+# agrees OURS KERNELS [GROUP...]: the counts of these groups are the kernel's.
+agrees() {
+	local -n mine=$1 its=$2
+	local group name
+	shift 2
+	for group in "${@:-read}"; do
+		for name in ios merges sectors; do
+			same "$group.$name against the kernel's" "${mine[$group.$name]}" "${its[$group.$name]}"
+		done
+	done
+}
+
+# no_anomalies DEVICE...: nothing in flight, by us or by the kernel, and no anomaly.
+no_anomalies() {
+	local device
+	for device; do
+		same "$device in_flight" "$(xargs <"$(sysfs "$device")/blkacct/in_flight")" "0 0"
+		same "$device inflight" "$(xargs <"$(sysfs "$device")/inflight")" "0 0"
+		same "$device anomalies" "$(xargs <"$(sysfs "$device")/blkacct/anomalies")" \
+			"clamped 0 orphans 0 lost_starts 0"
+	done
+}
+
+# errno_of FILE TEXT: what a write of TEXT says, "" if it is taken.
+errno_of() {
+	local said
+	said=$( (printf '%s' "$2" >"$1") 2>&1) || :
+	echo "${said##*: }"
+}
+
+# eventually SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
+eventually() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		if [ "$SECONDS" -gt "$end" ]; then
+			echo "waited in vain for: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# events EVENT COMMAND...: runs COMMAND and prints how often block/EVENT came.
+events() {
+	local trace=/sys/kernel/tracing/instances/blkacct_test event=$1 status=0
+	shift
+	mkdir -p $trace
+	echo >$trace/trace
+	echo 1 >"$trace/events/block/$event/enable"
+	"$@" >&2 || status=$?
+	echo 0 >"$trace/events/block/$event/enable"
+	grep -c " $event: " $trace/trace || :
+	rmdir $trace
+	return $status
+}

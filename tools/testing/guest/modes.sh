@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# iostats 0, 1 and 2: what can be written, what it does, and to whom.
+. "$(dirname "$0")/lib.sh"
+
+queue_iostats() { # DEVICE: the kernel's own switch
+	cat "$(sysfs "$1")/queue/iostats"
+}
+
+every_mode_reads_back() {
+	local written
+	for written in 0 1 2 1 0 2 0 0 1 1 2 2 1; do
+		mode disk "$written"
+		same "mode" "$(mode disk)" "$written"
+		same "the kernel's iostats" "$(queue_iostats disk)" $((written > 0))
+		same "the partition's mode" "$(mode disk1)" "$written"
+	done
+	same "2 without a newline" "$(errno_of "$switch" 2)" ""
+	same "mode" "$(mode disk)" 2
+}
+
+bad_input_is_refused_and_changes_nothing() {
+	local before text
+	for before in 0 1 2; do
+		mode disk $before
+		for text in 3 $'\n' 2x ' 2' -1 02 +1 $'2\n\n' two "$(printf '2%.0s' {1..5000})"; do
+			same "writing '${text:0:9}'" "$(errno_of "$switch" "$text")" "Invalid argument"
+			same "mode" "$(mode disk)" $before
+		done
+		# sysfs does not pass on what has no length.
+		same "writing nothing" "$(errno_of "$switch" "")" ""
+		same "mode" "$(mode disk)" $before
+	done
+}
+
+a_partition_follows_and_refuses() {
+	mode disk 2
+	same "writing to a partition's" "$(errno_of "$(sysfs disk1)/blkacct/iostats" 1)" \
+		"Permission denied"
+	same "mode" "$(mode disk1)" 2
+}
+
+the_kernels_own_switch_has_the_last_word() {
+	local -A before=() after=()
+	mode disk 2
+	echo 0 >"$(sysfs disk)/queue/iostats"
+	same "mode" "$(mode disk)" 0
+	ours before disk
+	read_blocks disk 5
+	ours after disk
+	since after before
+	counted after
+	mode disk 2
+	same "mode" "$(mode disk)" 2
+	read_blocks disk 5
+	ours after disk
+	since after before
+	counted after read.ios=5 read.sectors=40
+	no_anomalies disk
+}
+
+a_disk_is_alone_in_its_mode() {
+	mode disk 2
+	mode other 0
+	same "mode" "$(mode disk)" 2
+	mode disk 1
+	mode other 2
+	same "mode" "$(mode disk)" 1
+	same "other's mode" "$(mode other)" 2
+	mode other 1
+}
+
+write_modes() { # SEED
+	local RANDOM=$1 round
+	for round in {1..25}; do
+		mode disk $((RANDOM % 3))
+	done
+}
+
+many_writers_end_consistent() {
+	local seed pids=() pid last
+	local -A before=() after=()
+	for seed in {1..8}; do
+		write_modes "$seed" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid"
+	done
+	last=$(mode disk)
+	same "the kernel's iostats" "$(queue_iostats disk)" $((last > 0))
+	same "the partition's mode" "$(mode disk1)" "$last"
+	mode disk 2
+	ours before disk
+	read_blocks disk 10
+	ours after disk
+	since after before
+	counted after read.ios=10 read.sectors=80
+	no_anomalies disk disk1
+}
+
+refuses_2() { # DEVICE
+	local before after
+	before=$(mode "$1")
+	same "2 on $1" "$(errno_of "$(sysfs "$1")/blkacct/iostats" 2)" "Operation not supported"
+	same "$1 mode" "$(mode "$1")" "$before"
+	for after in 0 1; do
+		mode "$1" $after
+		same "$1 mode" "$(mode "$1")" $after
+	done
+}
+
+a_disk_without_requests_refuses_2() {
+	modprobe brd rd_nr=1 rd_size=1024
+	modprobe zram num_devices=1
+	dmsetup create linear --table "0 2048 linear /dev/other 0"
+	local name
+	name=$(dmsetup info -c --noheadings -o blkdevname linear)
+	refuses_2 ram0
+	refuses_2 zram0
+	refuses_2 "$name"
+}
+
+clean_up() {
+	dmsetup remove linear 2>/dev/null
+	modprobe -qr brd zram
+	remove_null disk other
+}
+
+clean_up
+load_module
+add_null disk memory_backed=1
+partition disk
+add_null other
+switch=$(sysfs disk)/blkacct/iostats
+ktap_print_header
+ktap_set_plan 7
+ktap_test_result every_mode_reads_back every_mode_reads_back
+ktap_test_result bad_input_is_refused_and_changes_nothing bad_input_is_refused_and_changes_nothing
+ktap_test_result a_partition_follows_and_refuses a_partition_follows_and_refuses
+ktap_test_result the_kernels_own_switch_has_the_last_word the_kernels_own_switch_has_the_last_word
+ktap_test_result a_disk_is_alone_in_its_mode a_disk_is_alone_in_its_mode
+ktap_test_result many_writers_end_consistent many_writers_end_consistent
+ktap_test_result a_disk_without_requests_refuses_2 a_disk_without_requests_refuses_2
+clean_up
+ktap_finished

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""watch.py NUMBER DEVICE...: reads the stat files so often, as fast as it can.
+
+Fails when a field of a device steps back, or when the busy time grows by more than
+the time that passes, between two reads or over all of them. Prints how many reads
+there were, and how many saw a change.
+"""
+
+import sys
+
+TIME, TICKS, IN_FLIGHT = 0, 1, 3
+# A start reads the clock and then turns the busy clock on. A read in between knows
+# nothing of it, so the next one sees that much more. Emulated CPUs lose the host's for
+# many milliseconds there; an idle gap charged as busy would be longer, or add up.
+HELD_UP_NS = 100_000_000
+
+
+def check(device, now, before):
+    for field, (new, old) in enumerate(zip(now, before)):
+        if new < old and field != IN_FLIGHT:
+            sys.exit(f"{device}: field {field} steps back from {old} to {new}")
+    busy, passed = now[TICKS] - before[TICKS], now[TIME] - before[TIME]
+    if busy > passed + HELD_UP_NS:
+        sys.exit(f"{device}: {busy} ns busy within {passed} ns")
+
+
+def main():
+    number, devices = int(sys.argv[1]), sys.argv[2:]
+    files = {
+        device: open(f"/sys/class/block/{device}/blkacct/stat", "rb", buffering=0)
+        for device in devices
+    }
+
+    def read(device):
+        files[device].seek(0)
+        return [int(word) for word in files[device].read(4096).split()]
+
+    first = {device: read(device) for device in devices}
+    last, changes = dict(first), 0
+    for _ in range(number):
+        for device in devices:
+            now = read(device)
+            check(device, now, last[device])
+            changes += now[TICKS] > last[device][TICKS]
+            last[device] = now
+    for device in devices:
+        check(device, last[device], first[device])
+    print(f"{number * len(devices)} reads, {changes} saw a change")
+    if changes < number // 100:
+        sys.exit("too few: there was no load")
+
+
+main()
