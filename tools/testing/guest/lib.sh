@@ -126,7 +126,8 @@ no_anomalies() {
 	for device; do
 		same "$device in_flight" "$(xargs <"$(sysfs "$device")/blkacct/in_flight")" "0 0"
 		same "$device inflight" "$(xargs <"$(sysfs "$device")/inflight")" "0 0"
-		same "$device anomalies" "$(xargs <"$(sysfs "$device")/blkacct/anomalies")" \
+		# Late starts are the driver's, or those of an emulated CPU that stands still.
+		same "$device anomalies" "$(grep -v late_starts "$(sysfs "$device")/blkacct/anomalies" | xargs)" \
 			"clamped 0 orphans 0 lost_starts 0"
 	done
 }
