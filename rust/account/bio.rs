@@ -238,15 +238,18 @@ impl Account {
         self.counting.store(true, Relaxed);
     }
 
+    fn close_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
+        percpu::without_interrupts(|| bio.windows.close(now));
+        self.counting.store(false, Relaxed);
+    }
+
     /// Closes the window. What is in flight counts on to its end.
     pub(super) fn close_bios(&self, bio: &BioShare, bdev: &Bdev) {
-        percpu::without_interrupts(|| bio.windows.close(jiffies));
-        self.counting.store(false, Relaxed);
+        self.close_window(bio, jiffies);
         if self.classic.load(Relaxed) {
             self.give_back(bdev.borrow());
         }
         self.settle_nsecs(bdev.borrow());
-        bio.wanted.store(false, Relaxed);
     }
 
     /// Returns whether I/O with this `start_time`, in jiffies, counts: the same at its start and at
@@ -363,7 +366,7 @@ impl Account {
             if on {
                 self.open_window(bio, || at);
             } else {
-                percpu::without_interrupts(|| bio.windows.close(|| at));
+                self.close_window(bio, || at);
             }
         }
     }
