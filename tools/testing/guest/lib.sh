@@ -139,6 +139,11 @@ errno_of() {
 	echo "${said##*: }"
 }
 
+# hooks_are_gone: those on what bio-based drivers call.
+hooks_are_gone() {
+	! grep -q bdev_ /sys/kernel/tracing/enabled_functions
+}
+
 # eventually SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
 eventually() {
 	local end=$((SECONDS + $1))
