@@ -5,6 +5,8 @@
 //! Joins the core to per-CPU memory and to the counts that the kernel keeps exactly itself. Made
 //! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
 
+mod bio;
+
 use crate::{
     acct::{
         busy::{
@@ -49,6 +51,7 @@ use crate::{
         }, //
     }, //
 };
+use bio::BioShare;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -74,12 +77,15 @@ pub(crate) struct Account {
     /// A power of two of them; a hardware queue has the one its number leads to.
     leaves: KVec<Leaf>,
     cells: Counters<{ Cell::COUNT }>,
+    /// What a bio-based device has in addition.
+    bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
     /// Jiffies of the busy time that the kernel's own `io_ticks` has been given.
     given: Atomic<u64>,
     /// Whether the kernel's own `io_ticks` is ours to keep in this period.
     classic: Atomic<bool>,
-    /// Whether events count. Changes only while nothing is in flight.
+    /// Whether events count. Changes only while nothing is in flight, and is only the mode's name
+    /// for a bio-based device.
     counting: Atomic<bool>,
     clamped: Atomic<u64>,
     orphans: Atomic<u64>,
@@ -140,6 +146,10 @@ impl Account {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(hardware_queues: usize) -> Result<Arc<Self>> {
+        Self::with(hardware_queues, None)
+    }
+
+    fn with(hardware_queues: usize, bio: Option<KBox<BioShare>>) -> Result<Arc<Self>> {
         let mut leaves = KVec::new();
         for _ in 0..hardware_queues.clamp(1, MAX_LEAVES).next_power_of_two() {
             leaves.push(Leaf::default(), GFP_KERNEL)?;
@@ -150,6 +160,7 @@ impl Account {
                 busy: Busy::default(),
                 leaves,
                 cells,
+                bio,
                 queue: Extended::default(),
                 given: Atomic::new(0),
                 classic: Atomic::new(false),
@@ -172,9 +183,12 @@ impl Account {
         self.counting.load(Relaxed)
     }
 
-    /// Lets events count from now on. Nothing is in flight on the device. With `classic`, the
+    /// Lets events count from now on. Nothing is in flight on a request-based device. With `classic`, the
     /// kernel's own `io_ticks` follows ours.
     pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
+        if let Some(bio) = &self.bio {
+            return self.open_bios(bio, bdev, classic);
+        }
         self.kernel.lock().base = Some(bdev.kernel_counts());
         self.classic.store(classic, Relaxed);
         if classic {
@@ -183,9 +197,15 @@ impl Account {
         self.counting.store(true, Relaxed);
     }
 
+    /// Brings what the kernel shows of ours up to date. In a task.
+    pub(crate) fn settle(&self, bdev: BdevRef<'_>) {
+        self.settle_io_ticks(bdev);
+        self.settle_nsecs(bdev);
+    }
+
     /// Brings the kernel's own `io_ticks` up to date, in whole jiffies; the rest is carried. Any
     /// context.
-    pub(crate) fn settle(&self, bdev: BdevRef<'_>) {
+    fn settle_io_ticks(&self, bdev: BdevRef<'_>) {
         if !self.classic.load(Relaxed) {
             return;
         }
@@ -201,20 +221,28 @@ impl Account {
         }
     }
 
-    /// Stops counting. Nothing is in flight on the device, or the device goes.
+    /// Stops counting. Nothing is in flight on a request-based device, or the device goes.
     pub(crate) fn close(&self, bdev: &Bdev) {
         if !self.is_counting() {
             return;
         }
+        if let Some(bio) = &self.bio {
+            return self.close_bios(bio, bdev);
+        }
         self.counting.store(false, Relaxed);
         if self.classic.load(Relaxed) {
-            self.settle(bdev.borrow());
-            self.classic.store(false, Relaxed);
-            bdev.borrow().park_stamp(false);
+            self.give_back(bdev.borrow());
         }
         let mut kernel = self.kernel.lock();
         kernel.before = kernel.total(&bdev.kernel_counts());
         kernel.base = None;
+    }
+
+    /// Gives the kernel's `io_ticks` back to it, complete.
+    fn give_back(&self, bdev: BdevRef<'_>) {
+        self.settle_io_ticks(bdev);
+        self.classic.store(false, Relaxed);
+        bdev.park_stamp(false);
     }
 
     /// Ends what is still counted as in flight although the device is idle: requests that were
@@ -237,6 +265,7 @@ impl Account {
                 slot::absorbed(&here, Monotonic.now(), group);
             }
         }
+        self.write_off_bios(&pin);
     }
 
     /// As [`Self::open`], for a device that only a test has.
@@ -338,8 +367,10 @@ impl Account {
         let shown = &mut *self.shown.lock();
         let mut snapshot = self.core_snapshot();
         shown.within_wall_time(&mut snapshot.stat);
-        let kernel = self.kernel.lock().total(&bdev.kernel_counts());
-        fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);
+        if !self.fill_in_bios(&mut snapshot) {
+            let kernel = self.kernel.lock().total(&bdev.kernel_counts());
+            fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);
+        }
         snapshot
     }
 
@@ -349,6 +380,7 @@ impl Account {
             clamped: self.clamped.load(Relaxed),
             orphans: self.orphans.load(Relaxed),
             lost_starts: self.lost_starts.load(Relaxed),
+            late_starts: self.late_starts(),
         }
     }
 
@@ -396,9 +428,9 @@ fn kernel_index(group: Classic) -> usize {
 }
 
 /// The counters of the current CPU.
-struct Here<'a>(&'a Counters<{ Cell::COUNT }>, &'a Pinned);
+struct Here<'a, const N: usize>(&'a Counters<N>, &'a Pinned);
 
-impl Slot for Here<'_> {
+impl<const N: usize> Slot for Here<'_, N> {
     #[inline]
     fn add(&self, cell: Cell, n: u64) {
         self.0.add(self.1, cell.index(), n);

@@ -10,11 +10,12 @@
 //! |---|---|
 //! | time | [`nsec`] |
 //! | busy clock | `word`, [`root`], [`leaf`], [`extended`], and [`busy`], which explains the algorithm |
-//! | tallies | [`sgrp`], [`slot`] |
+//! | tallies | [`sgrp`], [`slot`]; [`bios`], [`window`] for bio-based devices |
 //! | reading | [`snap`], [`wire`] |
 //!
 //! Counters and times wrap or saturate explicitly everywhere: the kernel panics on overflow.
 
+pub mod bios;
 pub mod busy;
 pub mod extended;
 pub mod leaf;
@@ -24,5 +25,6 @@ pub mod sgrp;
 pub mod slot;
 pub mod snap;
 mod sync;
+pub mod window;
 pub mod wire;
 mod word;

@@ -15,6 +15,7 @@ mod account;
 #[allow(unreachable_pub, dead_code)]
 mod acct;
 mod attrs;
+mod bio_events;
 mod disk;
 mod events;
 mod hooks;
@@ -52,7 +53,7 @@ module! {
 /// The module while it is loaded.
 struct Blkacct {
     /// The slow catch-up of the totals; first to go.
-    _catch_up: Pin<KBox<Repeat<Disks>>>,
+    _catch_up: Repeat<Disks>,
     /// The block layer's own file; `None` where ftrace cannot give it to us.
     _queue_iostats: Option<Served<Disks>>,
     /// Every device's files and accounts go with it, and so do the probes.
@@ -66,6 +67,7 @@ impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let hooks = Hooks::find()?;
         let stat_files = watch(&hooks);
+        let pace = hooks.pace().clone();
         let disks = Disks::new(hooks)?;
         let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
         let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
@@ -75,7 +77,7 @@ impl kernel::Module for Blkacct {
             _devices: devices,
             _queue_iostats: queue_iostats.ok(),
             _stat_files: stat_files,
-            _catch_up: Repeat::new(disks)?,
+            _catch_up: Repeat::new(pace, disks),
         })
     }
 }

@@ -117,23 +117,34 @@ impl Device {
 
     fn ensure_account(&self) -> Result<&Arc<Account>> {
         if self.account.as_ref().is_none() {
-            let queues = self.whole().bdev.queue().hardware_queues();
-            self.account.populate(Account::new(queues)?);
+            let queue = self.whole().bdev.queue();
+            self.account.populate(if queue.is_request_based() {
+                Account::new(queue.hardware_queues())?
+            } else {
+                Account::for_bios()?
+            });
         }
         self.account.as_ref().ok_or(ENOMEM)
     }
 
-    /// Lets the account count; nothing is in flight.
+    /// Lets the account count; nothing is in flight on a request-based device.
     pub(crate) fn open(&self) {
         if let Some(account) = self.account() {
             account.open(&self.bdev, self.hooks.classic());
         }
     }
 
-    /// Stops the account; nothing is in flight, or the device goes.
+    /// Stops the account; nothing is in flight on a request-based device, or the device goes.
     pub(crate) fn close(&self) {
         if let Some(account) = self.account() {
             account.close(&self.bdev);
+        }
+    }
+
+    /// Lets the account be hidden from the hooks when nothing is in flight.
+    pub(crate) fn linger(&self) {
+        if let Some(account) = self.account() {
+            account.want(false);
         }
     }
 }
@@ -266,11 +277,46 @@ impl QueueIostats for Disks {
     }
 }
 
-impl Repeated for Disks {
-    /// Half an hour: the busy clock's total must be seen within 2.4 hours of busy time.
-    const PERIOD: Msecs = 30 * 60 * 1000;
+/// Half an hour: the busy clock's total must be seen within 2.4 hours of busy time.
+const CATCH_UP: Msecs = 30 * 60 * 1000;
 
-    fn again(&self) {
+/// While a bio-based disk that has left mode 2 has I/O in flight from then.
+pub(crate) const LINGERING: Msecs = 1000;
+
+impl Disks {
+    /// Hides bio-based devices that have left mode 2 and have nothing in flight any more. Returns
+    /// whether there are others.
+    fn hide_drained(&self) -> bool {
+        let mut others = false;
+        let mut at = 0;
+        // Without the list's lock, which comes before that of the hooks nowhere else. A device that
+        // is passed over, since others have gone meanwhile, has its turn the next time.
+        while let Some(device) = self.nth(at) {
+            at += 1;
+            let Some(account) = device.account().filter(|account| account.lingers()) else {
+                continue;
+            };
+            if account.is_drained() {
+                account.settle_nsecs(device.bdev.borrow());
+                self.hooks.hide_drained(device.bdev.key(), account);
+            } else {
+                others = true;
+            }
+        }
+        others
+    }
+
+    fn nth(&self, at: usize) -> Option<Arc<Device>> {
+        Some(self.attached.lock().get(at)?.device.clone())
+    }
+}
+
+impl Repeated for Disks {
+    fn again(&self) -> Msecs {
         self.hooks.for_each(|entry| entry.account.catch_up());
+        match self.hide_drained() {
+            true => LINGERING,
+            false => CATCH_UP,
+        }
     }
 }

@@ -2,11 +2,14 @@
 /*
  * Hooks on functions of the kernel, by ftrace: its registers and its flags are
  * macros. A hook either replaces a function, as a live patch does, or calls us
- * before the function runs.
+ * before the function runs, which can make a time in its fourth argument the
+ * present.
  */
 #include <linux/blkdev.h>
 #include <linux/delay.h>
 #include <linux/ftrace.h>
+#include <linux/jiffies.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -31,9 +34,23 @@ static void notrace blkacct_enter(unsigned long ip, unsigned long parent_ip,
 				  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct blkacct_hook *hook = container_of(ops, struct blkacct_hook, ops);
-	void (*call)(unsigned long first, unsigned long second) = (void *)hook->target;
+	/* Returns whether the fourth argument, in jiffies, shall be the present. */
+	bool (*call)(unsigned long arguments[4]) = (void *)hook->target;
+	unsigned long arguments[4];
+	bool now;
+	int i;
 
-	call(ftrace_regs_get_argument(fregs, 0), ftrace_regs_get_argument(fregs, 1));
+	for (i = 0; i < 4; i++)
+		arguments[i] = ftrace_regs_get_argument(fregs, i);
+	/* A trampoline of its own calls us as it was called, preemptible or not. */
+	preempt_disable_notrace();
+	now = call(arguments);
+	preempt_enable_notrace();
+	/* Now that nobody else can run before the function reads jiffies itself. */
+#ifdef CONFIG_X86_64
+	if (now)
+		arch_ftrace_regs(fregs)->regs.cx = jiffies;
+#endif
 }
 
 struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool replace);

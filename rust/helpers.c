@@ -6,9 +6,12 @@
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
 #include <linux/part_stat.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
@@ -36,6 +39,8 @@ void blkacct_synchronize_probes(void);
 void blkacct_synchronize_probes(void)
 {
 	tracepoint_synchronize_unregister();
+	/* For hooks on functions, which run with preemption off. */
+	synchronize_rcu();
 }
 
 /* The test that blk_account_io_start() is about to make. */
@@ -58,6 +63,35 @@ void blkacct_set_plug_clock(u64 now)
 	/* As blk_time_get_ns() does: the flag follows the time. */
 	barrier();
 	current->flags |= PF_BLOCK_TS;
+}
+
+/*
+ * Whether the disk's bios go to the function @name. A driver's module shows behind
+ * the symbol.
+ */
+bool blkacct_takes_bios(struct block_device *bdev, const char *name);
+bool blkacct_takes_bios(struct block_device *bdev, const char *name)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+	size_t length = strlen(name);
+
+	sprint_symbol_no_offset(symbol, (unsigned long)bdev->bd_disk->fops->submit_bio);
+	return !strncmp(symbol, name, length) && (!symbol[length] || symbol[length] == ' ');
+}
+
+unsigned long blkacct_irq_save(void);
+unsigned long blkacct_irq_save(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+
+void blkacct_irq_restore(unsigned long flags);
+void blkacct_irq_restore(unsigned long flags)
+{
+	local_irq_restore(flags);
 }
 
 bool blkacct_queue_io_stat(struct request_queue *q);
@@ -105,6 +139,15 @@ void blkacct_park_stamp(struct block_device *part, bool park);
 void blkacct_park_stamp(struct block_device *part, bool park)
 {
 	WRITE_ONCE(part->bd_stamp, jiffies + (park ? LONG_MAX / 2 : 0));
+}
+
+/* As part_stat_add(), but on this device alone. */
+void blkacct_add_nsecs(struct block_device *part, int group, u64 nsecs);
+void blkacct_add_nsecs(struct block_device *part, int group, u64 nsecs)
+{
+	part_stat_lock();
+	__this_cpu_add(part->bd_stats->nsecs[group], nsecs);
+	part_stat_unlock();
 }
 
 void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks);

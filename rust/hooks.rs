@@ -2,10 +2,12 @@
 
 //! The hooks into the block layer: the probes, and the devices that they see.
 //!
-//! Attached while at least one disk is in mode 2. A disk in another mode pays for them only while
-//! there is such a disk: a look into the table per event.
+//! Attached while at least one disk of a kind, request-based or bio-based, is in mode 2. A disk in
+//! another mode pays for them only while there is such a disk: a look into the table per event.
 
 use crate::{
+    account::Account,
+    disk::Disks,
     events::{
         Devices,
         Done,
@@ -13,8 +15,14 @@ use crate::{
         Start, //
     },
     sys::{
-        bdev::BdevRef,
+        bdev::{
+            BdevRef,
+            Key, //
+        },
+        bio_acct,
         published::Published,
+        queue::not_supported,
+        repeat::Pace,
         stat_files::BeforeRead,
         tracepoint::{
             self,
@@ -31,6 +39,7 @@ use crate::{
 };
 use kernel::{
     new_mutex,
+    pr_info_once,
     prelude::*,
     sync::{
         atomic::{
@@ -58,6 +67,8 @@ pub(crate) struct Hooks {
     merge: Found,
     devices: Arc<Devices>,
     classic: Atomic<bool>,
+    /// When those that linger are looked after next.
+    pace: Arc<Pace<Disks>>,
     #[pin]
     state: Mutex<State>,
 }
@@ -65,6 +76,20 @@ pub(crate) struct Hooks {
 struct State {
     entries: KVec<Entry>,
     probes: Option<Probes>,
+    bios: Option<bio_acct::Attached<Devices>>,
+}
+
+impl State {
+    /// Detaches what no device needs any more. May sleep.
+    fn detach(&mut self) {
+        let for_bios = |entry: &Entry| entry.account.is_for_bios();
+        if self.entries.iter().all(for_bios) {
+            self.probes = None;
+        }
+        if !self.entries.iter().any(for_bios) {
+            self.bios = None;
+        }
+    }
 }
 
 impl Hooks {
@@ -76,6 +101,7 @@ impl Hooks {
     pub(crate) fn find() -> Result<Arc<Self>> {
         let (start, done, merge) = (find::<Start>()?, find::<Done>()?, find::<Merge>()?);
         let devices = Arc::new(Published::empty(), GFP_KERNEL)?;
+        let pace = Pace::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 start,
@@ -83,49 +109,63 @@ impl Hooks {
                 merge,
                 devices,
                 classic: Atomic::new(false),
+                pace,
                 state <- new_mutex!(State {
                     entries: KVec::new(),
                     probes: None,
+                    bios: None,
                 }),
             }),
             GFP_KERNEL,
         )
     }
 
-    /// Shows `entries` to the probes, and attaches those with the first. May sleep.
+    /// Shows `entries` to the probes, those of them that are not shown yet, and attaches what they
+    /// need. May sleep.
     ///
     /// # Errors
     ///
+    /// `EOPNOTSUPP` if bio-based disks cannot be counted on this kernel, with a line in the log;
     /// `ENOMEM`, or what the kernel says to the attaching; nothing has changed then.
     pub(crate) fn add(&self, entries: &[Entry]) -> Result {
         let state = &mut *self.state.lock();
         let before = state.entries.len();
-        let added = state
-            .entries
-            .extend_from_slice(entries, GFP_KERNEL)
-            .map_err(Error::from)
-            .and_then(|()| Table::new(&state.entries))
-            .and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?))
-            .and_then(|table| {
-                if state.probes.is_none() {
-                    state.probes = Some(self.attach()?);
-                }
-                Ok(table)
-            });
-        match added {
-            Ok(table) => drop(self.devices.replace(Some(table))),
-            Err(error) => {
-                state.entries.truncate(before);
-                return Err(error);
+        let added = self.show(state, entries);
+        if added.is_err() {
+            state.entries.truncate(before);
+            state.detach();
+        }
+        added
+    }
+
+    fn show(&self, state: &mut State, entries: &[Entry]) -> Result {
+        for entry in entries {
+            // From here on it is not hidden for having nothing in flight.
+            entry.account.want(true);
+            if !state.entries.iter().any(|shown| shown.key == entry.key) {
+                state.entries.push(entry.clone(), GFP_KERNEL)?;
             }
         }
+        let table = KBox::new(Table::new(&state.entries)?, GFP_KERNEL)?;
+        for entry in entries {
+            if !entry.account.is_for_bios() && state.probes.is_none() {
+                state.probes = Some(self.attach()?);
+            }
+            if entry.account.is_for_bios() && state.bios.is_none() {
+                state.bios = Some(self.attach_for_bios()?);
+            }
+        }
+        drop(self.devices.replace(Some(table)));
         Ok(())
     }
 
-    /// Hides the devices that `which` picks from the probes, and detaches those with the last
-    /// device. Their accounts no longer count. May sleep; returns when no probe uses one.
+    /// Hides the devices that `which` picks from the probes, and detaches what no device needs any
+    /// more. Their accounts no longer count. May sleep; returns when no probe uses one.
     pub(crate) fn remove(&self, which: impl Fn(&Entry) -> bool) {
-        let state = &mut *self.state.lock();
+        self.take_out(&mut self.state.lock(), which);
+    }
+
+    fn take_out(&self, state: &mut State, which: impl Fn(&Entry) -> bool) {
         let before = state.entries.len();
         state.entries.retain(|entry| !which(entry));
         if state.entries.len() == before {
@@ -133,15 +173,30 @@ impl Hooks {
         }
         if state.entries.is_empty() {
             drop(self.devices.replace(None));
-            state.probes = None;
-            return;
+        } else {
+            // Without memory for a smaller table the probes keep the larger one: the devices in it
+            // do not count any more, and the next change makes a new table.
+            let table = Table::new(&state.entries);
+            if let Ok(table) = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?)) {
+                drop(self.devices.replace(Some(table)));
+            }
         }
-        // Without memory for a smaller table the probes keep the larger one: the devices in it do
-        // not count any more, and the next change makes a new table.
-        let table = Table::new(&state.entries);
-        if let Ok(table) = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?)) {
-            drop(self.devices.replace(Some(table)));
+        state.detach();
+    }
+
+    /// Hides a bio-based device that has left mode 2 and has nothing in flight. May sleep.
+    pub(crate) fn hide_drained(&self, key: Key, account: &Account) {
+        // With the lock held to the end, so that it is not shown again in between.
+        let state = &mut *self.state.lock();
+        if account.lingers() && account.is_drained() {
+            self.take_out(state, |entry| entry.key == key);
+            account.forget();
         }
+    }
+
+    /// Returns when those that linger are looked after next, which can be brought forward.
+    pub(crate) fn pace(&self) -> &Arc<Pace<Disks>> {
+        &self.pace
     }
 
     /// Calls `each` for the devices whose I/O is counted. May sleep.
@@ -157,6 +212,16 @@ impl Hooks {
     /// Returns whether the kernel's `io_ticks` is ours to keep.
     pub(crate) fn classic(&self) -> bool {
         self.classic.load(Relaxed)
+    }
+
+    fn attach_for_bios(&self) -> Result<bio_acct::Attached<Devices>> {
+        bio_acct::Attached::new(self.devices.clone()).map_err(|error| {
+            if error == ENOMEM {
+                return error;
+            }
+            pr_info_once!("bio-based disks do not take 2 on this kernel ({error:?})\n");
+            not_supported()
+        })
     }
 
     fn attach(&self) -> Result<Probes> {

@@ -3,26 +3,46 @@
 //! iostats 0, 1, 2: the modes, and the switch from one to another.
 //!
 //! A switch that begins or ends exact accounting drains the queue first: between two modes nothing
-//! is in flight, so every request is counted in one mode from its start to its end.
+//! is in flight, so every request is counted in one mode from its start to its end. A bio-based
+//! disk cannot be drained: there the I/O's start time decides, at both of its ends
+//! (`acct/window.rs`), so that I/O in flight at a switch is counted on, or goes on uncounted.
 
 use crate::{
     disk::{
         Device,
-        Switch, //
+        Switch,
+        LINGERING, //
     },
     sys::queue::{
         self,
         Frozen,
         Limits, //
-    }, //
+    },
+    table::Entry, //
 };
 use kernel::{
     prelude::*,
+    str::CStr,
     time::Msecs, //
 };
 
 /// How long a switch waits for the queue to drain. New I/O waits meanwhile.
 const DRAIN_LIMIT: Msecs = 5000;
+
+/// Where those drivers take bios that account them, as functions of block/blk-core.c do it. Others
+/// refuse mode 2: their counters would silently stay zero. The queue's own bit does not tell; it
+/// can be set on a disk that accounts nothing (brd), and clear on one that always does (zram).
+const ACCOUNTING: [&CStr; 9] = [
+    c"dm_submit_bio",
+    c"md_submit_bio",
+    c"zram_submit_bio",
+    c"nvme_ns_head_submit_bio",
+    c"cached_dev_submit_bio",
+    c"flash_dev_submit_bio",
+    c"drbd_submit_bio",
+    c"pmem_submit_bio",
+    c"btt_submit_bio",
+];
 
 /// What a disk counts; the values of `iostats`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +99,7 @@ pub(crate) fn of(disk: &Device) -> Mode {
 /// # Errors
 ///
 /// `EOPNOTSUPP` for mode 2 on a disk whose I/O does not pass the hooks; `EBUSY` if the queue does
-/// not drain; `ENODEV` if the disk goes; `ENOMEM`. Nothing has changed then.
+/// not drain, or a bio-based disk has I/O in flight across too many switches; `ENODEV` if the disk goes; `ENOMEM`. Nothing has changed then.
 pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
     let queue = disk.bdev().queue();
     // Before our own lock: a write to queue/iostats comes with this one held.
@@ -113,9 +133,12 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
     if switch.gone {
         return Err(ENODEV);
     }
+    let request_based = disk.bdev().queue().is_request_based();
     match (switch.exact, mode) {
-        (false, Mode::Exact) => begin(disk, switch, kernel),
-        (true, Mode::Off | Mode::Stock) => end(disk, switch, kernel),
+        (false, Mode::Exact) if request_based => begin(disk, switch, kernel),
+        (false, Mode::Exact) => begin_bios(disk, switch, kernel),
+        (true, Mode::Off | Mode::Stock) if request_based => end(disk, switch, kernel),
+        (true, Mode::Off | Mode::Stock) => end_bios(disk, switch, kernel),
         _ => kernel(None),
     }
 }
@@ -125,17 +148,9 @@ fn begin(
     switch: &mut Switch,
     kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
 ) -> Result {
-    let disk_queue = disk.bdev().queue();
-    if !disk_queue.is_request_based() {
-        return Err(queue::not_supported());
-    }
     // All memory first: while the queue is frozen an allocation may wait for this very disk.
-    let mut entries = KVec::with_capacity(switch.devices.len(), GFP_KERNEL)?;
-    for device in &switch.devices {
-        entries.push(device.entry()?, GFP_KERNEL)?;
-    }
-    disk.hooks().add(&entries)?;
-    let begun = disk_queue.freeze(DRAIN_LIMIT).and_then(|frozen| {
+    disk.hooks().add(&entries(switch)?)?;
+    let begun = disk.bdev().queue().freeze(DRAIN_LIMIT).and_then(|frozen| {
         kernel(Some(&frozen))?;
         for device in &switch.devices {
             device.open();
@@ -147,6 +162,57 @@ fn begin(
     }
     switch.exact = begun.is_ok();
     begun
+}
+
+fn begin_bios(
+    disk: &Device,
+    switch: &mut Switch,
+    kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
+) -> Result {
+    if !ACCOUNTING
+        .iter()
+        .any(|name| disk.bdev().takes_bios_in(name))
+    {
+        return Err(queue::not_supported());
+    }
+    let entries = entries(switch)?;
+    if !entries.iter().all(|entry| entry.account.have_room()) {
+        return Err(EBUSY);
+    }
+    let begun = disk.hooks().add(&entries).and_then(|()| kernel(None));
+    for device in &switch.devices {
+        match begun {
+            Ok(()) => device.open(),
+            Err(_) => device.linger(),
+        }
+    }
+    switch.exact = begun.is_ok();
+    begun
+}
+
+fn end_bios(
+    disk: &Device,
+    switch: &mut Switch,
+    kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
+) -> Result {
+    kernel(None)?;
+    for device in &switch.devices {
+        device.close();
+        device.linger();
+    }
+    switch.exact = false;
+    // I/O in flight counts on to its end; the hooks go after it.
+    disk.hooks().pace().next_in(LINGERING);
+    Ok(())
+}
+
+/// Returns the entries of the disk's devices.
+fn entries(switch: &Switch) -> Result<KVec<Entry>> {
+    let mut entries = KVec::with_capacity(switch.devices.len(), GFP_KERNEL)?;
+    for device in &switch.devices {
+        entries.push(device.entry()?, GFP_KERNEL)?;
+    }
+    Ok(entries)
 }
 
 fn end(

@@ -9,6 +9,7 @@
 
 pub(crate) mod attribute;
 pub(crate) mod bdev;
+pub(crate) mod bio_acct;
 pub(crate) mod class_interface;
 pub(crate) mod clock;
 #[cfg(CONFIG_KUNIT)]

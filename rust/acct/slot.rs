@@ -32,7 +32,7 @@ use super::sgrp::{
 
 /// One counter of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell(usize);
+pub struct Cell(pub(super) usize);
 
 impl Cell {
     /// The number of cells in a slot. Zeroed cells are a slot to which nothing has happened.
@@ -73,7 +73,8 @@ pub(super) const ENDS: usize = STARTS + START_CELLS;
 pub(super) const END_CELLS: usize = REST + 2 * StatGroup::COUNT;
 
 // Within a half:
-const BEGUN: usize = 0;
+/// Events that have begun.
+pub(super) const BEGUN: usize = 0;
 /// Events of reads that are through; those of writes follow.
 pub(super) const DONE: usize = 1;
 /// Sum of the events' times.
@@ -81,7 +82,8 @@ pub(super) const SUM: usize = 3;
 /// Starts: sectors by `StatGroup::own_sectors()`. Ends: I/Os and ns of each group.
 pub(super) const REST: usize = 4;
 
-const fn done(half: usize, group: StatGroup) -> Cell {
+/// Returns the cell of a half that counts the events of `group`'s direction that are through.
+pub(super) const fn done(half: usize, group: StatGroup) -> Cell {
     Cell(match group.direction() {
         Direction::Read => half + DONE,
         Direction::Write => half + DONE + 1,
@@ -134,6 +136,19 @@ pub(super) fn read<const N: usize>(slots: &impl Slots, cpu: usize, first: usize)
         }
         slots.relax();
     }
+}
+
+/// Returns the sums over all CPUs of the half that starts at cell `first`.
+pub(super) fn sum<const N: usize>(slots: &impl Slots, first: usize) -> [u64; N] {
+    let mut sums = [0u64; N];
+    for cpu in slots.cpus() {
+        let half: [u64; N] = read(slots, cpu, first);
+        for (sum, value) in sums.iter_mut().zip(half) {
+            *sum = sum.wrapping_add(value);
+        }
+        slots.relax();
+    }
+    sums
 }
 
 #[cfg(any(test, CONFIG_KUNIT))]

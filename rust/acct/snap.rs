@@ -63,8 +63,8 @@ impl Snapshot {
     /// does not step back. Takes no lock and writes nothing that I/O writes.
     pub fn take(busy: &Busy, queue: &Extended<64>, slots: &impl Slots, clock: &impl Clock) -> Self {
         let (Nsec(time_ns), io_ticks) = busy.read(clock);
-        let ends: [u64; END_CELLS] = sum(slots, ENDS);
-        let starts: [u64; START_CELLS] = sum(slots, STARTS);
+        let ends: [u64; END_CELLS] = slot::sum(slots, ENDS);
+        let starts: [u64; START_CELLS] = slot::sum(slots, STARTS);
 
         let in_flight = InFlight {
             reads: starts[DONE].wrapping_sub(ends[DONE]),
@@ -97,19 +97,6 @@ impl Snapshot {
             absorbed: left.wrapping_sub(ios),
         }
     }
-}
-
-/// Returns the sums over all CPUs of the half that starts at cell `first`.
-fn sum<const N: usize>(slots: &impl Slots, first: usize) -> [u64; N] {
-    let mut sums = [0u64; N];
-    for cpu in slots.cpus() {
-        let half: [u64; N] = slot::read(slots, cpu, first);
-        for (sum, value) in sums.iter_mut().zip(half) {
-            *sum = sum.wrapping_add(value);
-        }
-        slots.relax();
-    }
-    sums
 }
 
 #[cfg(any(test, CONFIG_KUNIT))]

@@ -59,6 +59,8 @@ pub struct Anomalies {
     pub orphans: u64,
     /// Starts that could not be followed to their end.
     pub lost_starts: u64,
+    /// Starts that the driver told of long after its own start time.
+    pub late_starts: u64,
 }
 
 /// Why a text cannot be read.
@@ -194,7 +196,8 @@ impl fmt::Display for Anomalies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "clamped {}", self.clamped)?;
         writeln!(f, "orphans {}", self.orphans)?;
-        writeln!(f, "lost_starts {}", self.lost_starts)
+        writeln!(f, "lost_starts {}", self.lost_starts)?;
+        writeln!(f, "late_starts {}", self.late_starts)
     }
 }
 
@@ -213,6 +216,11 @@ impl FromStr for Anomalies {
             clamped: field("clamped")?,
             orphans: field("orphans")?,
             lost_starts: field("lost_starts")?,
+            // An older version does not write it.
+            late_starts: match field("late_starts") {
+                Err(error) if error.fault == Fault::Missing => 0,
+                other => other?,
+            },
         })
     }
 }
@@ -293,9 +301,10 @@ mod tests {
 
     #[test]
     fn anomalies_go_round() {
-        let text = "clamped 1\norphans 2\nlost_starts 3\n";
+        let text = "clamped 1\norphans 2\nlost_starts 3\nlate_starts 4\n";
         let anomalies: Anomalies = text.parse().unwrap_or_default();
         assert_eq!(anomalies.orphans, 2);
+        assert_eq!(anomalies.late_starts, 4);
         assert!(writes(&anomalies, text));
     }
 

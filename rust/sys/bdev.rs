@@ -15,8 +15,12 @@ use core::{
 use kernel::{
     bindings,
     device::Device,
+    prelude::*,
     sync::aref::ARef, //
 };
+
+/// The number of the kernel's stat groups, `NR_STAT_GROUPS`.
+pub(crate) const KERNEL_GROUPS: usize = 4;
 
 /// Tells one block device from another. Not a reference: the device may be gone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,14 @@ impl BdevRef<'_> {
     pub(crate) fn park_stamp(&self, park: bool) {
         // SAFETY: Live by the type invariants; the kernel swaps the stamp atomically.
         unsafe { helpers::blkacct_park_stamp(self.0.as_ptr(), park) };
+    }
+
+    /// Adds to the `nsecs` of one of this device's stat groups, not to its disk's. Any context.
+    pub(crate) fn add_nsecs(&self, group: usize, nsecs: u64) {
+        if group < KERNEL_GROUPS {
+            // SAFETY: Live by the type invariants, and the group is one.
+            unsafe { helpers::blkacct_add_nsecs(self.0.as_ptr(), group as i32, nsecs) };
+        }
     }
 
     /// Adds jiffies to this device's `io_ticks`, not to its disk's. Any context.
@@ -169,6 +181,14 @@ impl Bdev {
         unsafe { Queue::from_raw((*self.bdev.as_ptr()).bd_queue) }
     }
 
+    /// Returns whether the disk's driver takes bios in the function `name`.
+    ///
+    /// For a whole disk: a partition's disk may be gone before it.
+    pub(crate) fn takes_bios_in(&self, name: &CStr) -> bool {
+        // SAFETY: The disk lives, and its operations as long, by the type invariants.
+        unsafe { helpers::blkacct_takes_bios(self.bdev.as_ptr(), name.as_char_ptr()) }
+    }
+
     /// Returns the device without its count.
     pub(crate) fn borrow(&self) -> BdevRef<'_> {
         BdevRef(self.bdev, PhantomData)
@@ -181,7 +201,7 @@ impl Bdev {
     }
 
     /// Sums up what the kernel counted on this device. Process context; O(CPUs).
-    pub(crate) fn kernel_counts(&self) -> [KernelCounts; 4] {
+    pub(crate) fn kernel_counts(&self) -> [KernelCounts; KERNEL_GROUPS] {
         core::array::from_fn(|group| {
             let mut counts = [0; 4];
             // SAFETY: Live by the type invariants; there are four stat groups.

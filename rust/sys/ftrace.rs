@@ -24,6 +24,9 @@ extern "C" {
     fn blkacct_hook_del(hook: *mut Raw);
 }
 
+/// The first arguments of a function, as its registers hold them.
+pub(super) type Arguments = [usize; 4];
+
 /// A hook while it is set. Dropping it waits until nobody runs what it led to; may sleep.
 ///
 /// # Invariants
@@ -52,8 +55,12 @@ impl Hook {
         unsafe { Self::add(name, by, true) }
     }
 
-    /// Calls `before` with its first two arguments before each call of the function `name`, with
-    /// preemption off. May sleep.
+    /// Whether `before` can change an argument.
+    pub(super) const CAN_CHANGE: bool = cfg!(target_arch = "x86_64");
+
+    /// Calls `before` with the first four arguments, of which those that the function does not have
+    /// mean nothing, before each call of the function `name`. Preemption is off. If it returns true
+    /// the fourth argument becomes the present jiffy, where [`Self::CAN_CHANGE`] says so. May sleep.
     ///
     /// # Errors
     ///
@@ -64,7 +71,7 @@ impl Hook {
     /// `before` may be called with the function's arguments.
     pub(super) unsafe fn before(
         name: &CStr,
-        before: unsafe extern "C" fn(*mut c_void, *mut c_void),
+        before: unsafe extern "C" fn(&Arguments) -> bool,
     ) -> Result<Self> {
         // SAFETY: By the function's contract.
         unsafe { Self::add(name, before as *const c_void, false) }

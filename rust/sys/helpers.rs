@@ -18,12 +18,21 @@ extern "C" {
     pub(super) fn blkacct_unpin();
     /// `cond_resched()`.
     pub(super) fn blkacct_cond_resched();
-    /// `tracepoint_synchronize_unregister()`.
+    /// `tracepoint_synchronize_unregister()` and `synchronize_rcu()`.
     pub(super) fn blkacct_synchronize_probes();
     /// Tells whether `blk_account_io_start()` is about to count this request.
     pub(super) fn blkacct_rq_starts_counted(rq: *mut bindings::request) -> bool;
     /// Sets the time, in ns, that `blk_time_get_ns()` has cached for the current task.
     pub(super) fn blkacct_set_plug_clock(now: u64);
+    /// Tells whether the disk's `submit_bio` is the function of this name.
+    pub(super) fn blkacct_takes_bios(
+        bdev: *mut bindings::block_device,
+        name: *const c_char,
+    ) -> bool;
+    /// `local_irq_save()`.
+    pub(super) fn blkacct_irq_save() -> c_ulong;
+    /// `local_irq_restore()`.
+    pub(super) fn blkacct_irq_restore(flags: c_ulong);
     /// `blk_queue_io_stat()`.
     pub(super) fn blkacct_queue_io_stat(q: *mut bindings::request_queue) -> bool;
     /// `queue_limits_start_update()`: locks the limits and copies them.
@@ -45,6 +54,8 @@ extern "C" {
     pub(super) fn blkacct_park_stamp(bdev: *mut bindings::block_device, park: bool);
     /// `part_stat_add()` of `io_ticks`, in jiffies, on this device alone.
     pub(super) fn blkacct_add_io_ticks(bdev: *mut bindings::block_device, ticks: c_ulong);
+    /// `part_stat_add()` of a stat group's `nsecs`, on this device alone.
+    pub(super) fn blkacct_add_nsecs(bdev: *mut bindings::block_device, group: c_int, nsecs: u64);
     /// Calls `each` for the disk and its partitions, in an RCU read-side section.
     pub(super) fn blkacct_visit_parts(
         disk: *mut bindings::gendisk,

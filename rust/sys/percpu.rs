@@ -48,6 +48,16 @@ impl Drop for Pinned {
     }
 }
 
+/// Runs `this` with interrupts off on this CPU. It must be short.
+pub(crate) fn without_interrupts<R>(this: impl FnOnce() -> R) -> R {
+    // SAFETY: No preconditions; undone below.
+    let flags = unsafe { helpers::blkacct_irq_save() };
+    let result = this();
+    // SAFETY: The flags are those of the call above. A panic does not unwind.
+    unsafe { helpers::blkacct_irq_restore(flags) };
+    result
+}
+
 /// `N` counters on each possible CPU, zero at first.
 ///
 /// # Invariants

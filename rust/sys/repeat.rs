@@ -5,10 +5,18 @@
 //! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
 use super::helpers;
+use core::ptr::null_mut;
 use kernel::{
     bindings,
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::{
+            Acquire,
+            Atomic,
+            Release, //
+        },
+        Arc, //
+    },
     time::{
         msecs_to_jiffies,
         Msecs, //
@@ -18,65 +26,108 @@ use kernel::{
 
 /// What is done again and again. Process context; may sleep.
 pub(crate) trait Repeated: Send + Sync + 'static {
-    /// Time between two calls, in ms.
-    const PERIOD: Msecs;
-    /// Does it once.
-    fn again(&self);
+    /// Does it once, and returns the time to the next, in ms.
+    fn again(&self) -> Msecs;
 }
 
-/// Calls `T::again()` each period until dropped, which waits for a call that runs.
+/// When a `T` is due next. Whoever has it may bring that forward.
 ///
 /// # Invariants
 ///
-/// `work` is initialised with `run::<T>` and is on no queue once `drop` has run.
+/// `work` is initialised with `run::<T>`, and `what` is null or points to a `T` that lives until
+/// the work has been disabled.
 #[repr(C)]
 #[pin_data(PinnedDrop)]
-pub(crate) struct Repeat<T: Repeated> {
+pub(crate) struct Pace<T: Repeated> {
     #[pin]
     work: Opaque<bindings::delayed_work>,
-    what: Arc<T>,
+    what: Atomic<*mut T>,
 }
 
 // SAFETY: The work item is locked by the workqueue, and `T` is shareable.
-unsafe impl<T: Repeated> Send for Repeat<T> {}
+unsafe impl<T: Repeated> Send for Pace<T> {}
 // SAFETY: As above.
-unsafe impl<T: Repeated> Sync for Repeat<T> {}
+unsafe impl<T: Repeated> Sync for Pace<T> {}
 
-impl<T: Repeated> Repeat<T> {
-    /// Starts; the first call comes after one period.
-    pub(crate) fn new(what: Arc<T>) -> Result<Pin<KBox<Self>>> {
-        let repeat = KBox::pin_init(
+impl<T: Repeated> Pace<T> {
+    /// Makes a pace, to which nothing goes before [`Repeat::new`]. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        Arc::pin_init(
             pin_init!(Self {
                 work <- Opaque::ffi_init(|slot| {
                     // SAFETY: `slot` is valid for writes and pinned.
                     unsafe { helpers::blkacct_init_delayed_work(slot, run::<T>) };
                 }),
-                what,
+                what: Atomic::new(null_mut()),
             }),
             GFP_KERNEL,
-        )?;
-        repeat.queue();
-        Ok(repeat)
+        )
     }
 
-    fn queue(&self) {
+    /// Has it done `delay` ms from now, whenever it was due. Any context.
+    pub(crate) fn next_in(&self, delay: Msecs) {
         // SAFETY: Initialised by the type invariants; the system's queue is always there.
+        unsafe {
+            bindings::mod_delayed_work_on(
+                bindings::wq_misc_consts_WORK_CPU_UNBOUND as c_int,
+                bindings::system_power_efficient_wq,
+                self.work.get(),
+                msecs_to_jiffies(delay),
+            );
+        }
+    }
+
+    /// Has it done after `delay` ms, unless somebody has set a time meanwhile.
+    fn next_or_sooner(&self, delay: Msecs) {
+        // SAFETY: As above.
         unsafe {
             bindings::queue_delayed_work_on(
                 bindings::wq_misc_consts_WORK_CPU_UNBOUND as c_int,
                 bindings::system_power_efficient_wq,
                 self.work.get(),
-                msecs_to_jiffies(T::PERIOD),
+                msecs_to_jiffies(delay),
             );
         }
+    }
+
+    /// Ends it for good, and waits for a call that runs. May sleep.
+    fn stop(&self) {
+        // SAFETY: Initialised by the type invariants. Nobody can queue it after this.
+        unsafe { bindings::disable_delayed_work_sync(self.work.get()) };
     }
 }
 
 #[pinned_drop]
-impl<T: Repeated> PinnedDrop for Repeat<T> {
+impl<T: Repeated> PinnedDrop for Pace<T> {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: Initialised by the type invariants. A call that queues itself again is caught.
-        unsafe { bindings::cancel_delayed_work_sync(self.work.get()) };
+        self.stop();
+    }
+}
+
+/// Calls `T::again()` at its pace until dropped, which waits for a call that runs.
+pub(crate) struct Repeat<T: Repeated> {
+    pace: Arc<Pace<T>>,
+    _what: Arc<T>,
+}
+
+impl<T: Repeated> Repeat<T> {
+    /// Starts, with a first call soon.
+    pub(crate) fn new(pace: Arc<Pace<T>>, what: Arc<T>) -> Self {
+        // INVARIANT: It lives until `drop` has disabled the work.
+        // ORDERING: Release pairs with the Acquire in `run`.
+        pace.what.store(Arc::as_ptr(&what).cast_mut(), Release);
+        pace.next_in(0);
+        Self { pace, _what: what }
+    }
+}
+
+impl<T: Repeated> Drop for Repeat<T> {
+    fn drop(&mut self) {
+        self.pace.stop();
     }
 }
 
@@ -84,13 +135,15 @@ impl<T: Repeated> PinnedDrop for Repeat<T> {
 ///
 /// # Safety
 ///
-/// Called by the workqueue for the work item of a [`Repeat<T>`].
+/// Called by the workqueue for the work item of a [`Pace<T>`].
 unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
-    // SAFETY: The work item is the start of a delayed one, which is the start of a `Repeat<T>`
-    // that waits for this call before it goes.
-    let repeat = unsafe { &*work.cast::<Repeat<T>>() };
-    repeat.what.again();
-    repeat.queue();
+    // SAFETY: The work item is the start of a delayed one, which is the start of a `Pace<T>` that
+    // waits for this call before it goes.
+    let pace = unsafe { &*work.cast::<Pace<T>>() };
+    // SAFETY: Null or live by the type invariants, as the work is not disabled during this call.
+    if let Some(what) = unsafe { pace.what.load(Acquire).as_ref() } {
+        pace.next_or_sooner(what.again());
+    }
 }
 
 #[cfg(CONFIG_KUNIT)]
@@ -98,42 +151,66 @@ unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
 mod tests {
     use super::*;
     use kernel::{
-        sync::atomic::{
-            Atomic,
-            Relaxed, //
-        },
+        sync::atomic::Relaxed,
         time::{
             delay::fsleep,
             Delta, //
         }, //
     };
 
-    struct Ticks(Atomic<u64>);
+    /// Counts, and comes again after so many ms.
+    struct Ticks {
+        count: Atomic<u64>,
+        period: Msecs,
+    }
 
     impl Repeated for Ticks {
-        const PERIOD: Msecs = 10;
+        fn again(&self) -> Msecs {
+            self.count.add(1, Relaxed);
+            self.period
+        }
+    }
 
-        fn again(&self) {
-            self.0.add(1, Relaxed);
+    impl Ticks {
+        fn new(period: Msecs) -> Result<Arc<Self>> {
+            let count = Atomic::new(0);
+            Ok(Arc::new(Self { count, period }, GFP_KERNEL)?)
+        }
+
+        /// Waits until it has counted so far, at most a minute.
+        fn reach(&self, count: u64) -> bool {
+            for _ in 0..6000 {
+                if self.count.load(Relaxed) >= count {
+                    return true;
+                }
+                fsleep(Delta::from_millis(10));
+            }
+            false
         }
     }
 
     #[test]
     fn it_comes_again_until_dropped() -> Result {
-        let ticks = Arc::new(Ticks(Atomic::new(0)), GFP_KERNEL)?;
-        let repeat = Repeat::new(ticks.clone())?;
-        // Waits for the third, at most a minute.
-        for _ in 0..6000 {
-            if ticks.0.load(Relaxed) >= 3 {
-                break;
-            }
-            fsleep(Delta::from_millis(10));
-        }
-        assert!(ticks.0.load(Relaxed) >= 3);
+        let ticks = Ticks::new(10)?;
+        let pace = Pace::new()?;
+        let repeat = Repeat::new(pace.clone(), ticks.clone());
+        assert!(ticks.reach(3));
         drop(repeat);
-        let then = ticks.0.load(Relaxed);
+        let then = ticks.count.load(Relaxed);
+        pace.next_in(0);
         fsleep(Delta::from_millis(100));
-        assert_eq!(ticks.0.load(Relaxed), then);
+        assert_eq!(ticks.count.load(Relaxed), then);
+        Ok(())
+    }
+
+    #[test]
+    fn it_can_be_brought_forward() -> Result {
+        let ticks = Ticks::new(60 * 60 * 1000)?;
+        let pace = Pace::new()?;
+        let _repeat = Repeat::new(pace.clone(), ticks.clone());
+        assert!(ticks.reach(1));
+        pace.next_in(10);
+        assert!(ticks.reach(2));
         Ok(())
     }
 }

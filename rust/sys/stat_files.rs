@@ -6,7 +6,10 @@
 
 use super::{
     bdev::BdevRef,
-    ftrace::Hook,
+    ftrace::{
+        Arguments,
+        Hook, //
+    },
     helpers,
     listener::{
         Place,
@@ -16,7 +19,6 @@ use super::{
 };
 use kernel::{
     bindings,
-    ffi::c_void,
     prelude::*,
     sync::Arc, //
 };
@@ -64,9 +66,11 @@ impl<T: BeforeRead> Watched<T> {
 /// # Safety
 ///
 /// Called with its arguments through the hook of a `Watched<T>`.
-unsafe extern "C" fn before_diskstats<T: BeforeRead>(_seq: *mut c_void, disk: *mut c_void) {
+unsafe extern "C" fn before_diskstats<T: BeforeRead>([_seq, disk, ..]: &Arguments) -> bool {
+    let disk = *disk as *mut bindings::gendisk;
     // SAFETY: The second argument is a live disk.
-    unsafe { helpers::blkacct_visit_parts(disk.cast(), before_bdev::<T>) };
+    unsafe { helpers::blkacct_visit_parts(disk, before_bdev::<T>) };
+    false
 }
 
 /// Runs before `part_stat_show()`, which shows one device.
@@ -74,8 +78,8 @@ unsafe extern "C" fn before_diskstats<T: BeforeRead>(_seq: *mut c_void, disk: *m
 /// # Safety
 ///
 /// Called with its arguments through the hook of a `Watched<T>`.
-unsafe extern "C" fn before_part_stat<T: BeforeRead>(device: *mut c_void, _attribute: *mut c_void) {
-    let device = device.cast::<bindings::device>();
+unsafe extern "C" fn before_part_stat<T: BeforeRead>([device, ..]: &Arguments) -> bool {
+    let device = *device as *mut bindings::device;
     // SAFETY: The first argument is the live device inside a block device.
     unsafe {
         before_bdev::<T>(kernel::container_of!(
@@ -84,6 +88,7 @@ unsafe extern "C" fn before_part_stat<T: BeforeRead>(device: *mut c_void, _attri
             bd_device
         ));
     }
+    false
 }
 
 /// Tells the listener of one device.

@@ -162,7 +162,8 @@ unsafe extern "C" fn probe<H: OnRequest>(data: *mut c_void, rq: *mut bindings::r
     H::event(context, rq, &InProbe(()));
 }
 
-/// Waits until every probe that runs now has returned. May sleep.
+/// Waits until every probe, and every section without preemption, that runs now has ended. May
+/// sleep.
 pub(crate) fn synchronize() {
     // SAFETY: Process context.
     unsafe { helpers::blkacct_synchronize_probes() };

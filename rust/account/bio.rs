@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The account of a bio-based device: what is different there.
+//!
+//! The busy clock, `time_in_queue` and in-flight are those of a request-based one, on one leaf. But
+//! I/O in flight spans a switch, so windows decide what counts; an end does not know its start, so
+//! latencies are kept as sums; and the kernel keeps them in jiffies, so in mode 2 it is kept from
+//! adding any, and gets ours when somebody looks.
+
+use super::{
+    Account,
+    Here, //
+};
+use crate::{
+    acct::{
+        bios,
+        busy::{
+            Arrival,
+            Departure, //
+        },
+        extended::Extended,
+        nsec::{
+            Clock,
+            Nsec, //
+        },
+        sgrp::{
+            Classic,
+            StatGroup, //
+        },
+        slot::{
+            self,
+            Cell,
+            Slots, //
+        },
+        snap::Snapshot,
+        window::Windows,
+        wire, //
+    },
+    sys::{
+        bdev::{
+            Bdev,
+            BdevRef,
+            KERNEL_GROUPS, //
+        },
+        bio_acct::{
+            self,
+            Time, //
+        },
+        clock::{
+            jiffies,
+            Monotonic,
+            HZ,
+            TICK_NSEC, //
+        },
+        percpu::{
+            self,
+            Counters,
+            Pinned, //
+        }, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        Arc, //
+    }, //
+};
+
+/// Jiffies by which a start may be behind its `start_time` and still be on time.
+const LATE: u64 = 2;
+
+/// So many late starts in a window show that the driver holds I/O back before it accounts it.
+const MANY_LATE: u64 = 16;
+
+/// What the account of a bio-based device has in addition.
+pub(super) struct BioShare {
+    windows: Windows,
+    cells: Counters<{ bios::CELLS }>,
+    /// The `nsecs` that readers have seen, by group.
+    nsecs: [Extended<64>; StatGroup::COUNT],
+    /// What of them the kernel's groups have been given.
+    given: [Atomic<u64>; KERNEL_GROUPS],
+    /// Whether the kernel's `nsecs` are ours to keep: from the opening to when nothing is left.
+    keeps_time: Atomic<bool>,
+    /// Late starts, and how many there were when the window was opened.
+    late: Atomic<u64>,
+    late_before: Atomic<u64>,
+    /// Whether the device is in mode 2 or about to be, so not to be hidden from the hooks.
+    wanted: Atomic<bool>,
+}
+
+impl Slots for BioShare {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        percpu::possible().map(|cpu| cpu as usize)
+    }
+
+    fn load(&self, cpu: usize, cell: Cell) -> u64 {
+        self.cells.load(cpu as u32, cell.index())
+    }
+}
+
+impl BioShare {
+    /// Returns the counts of each group, which do not step back.
+    fn groups(&self, time: Nsec) -> [wire::Group; StatGroup::COUNT] {
+        let mut groups = bios::read(self, time).map(|(group, _)| group);
+        for (group, seen) in groups.iter_mut().zip(&self.nsecs) {
+            group.nsecs = seen.extend(group.nsecs);
+        }
+        groups
+    }
+
+    /// Returns whether so many starts of this window came late that the driver must hold I/O back
+    /// before it accounts it. The kernel's times then stay its own: they have that time.
+    fn hides_starts(&self) -> bool {
+        let before = self.late_before.load(Relaxed);
+        self.late.load(Relaxed).wrapping_sub(before) >= MANY_LATE
+    }
+
+    /// Returns whether the kernel's `nsecs` are ours to keep now.
+    fn keeps_time(&self) -> bool {
+        self.keeps_time.load(Relaxed) && !self.hides_starts()
+    }
+
+    /// Returns the ns of each of the kernel's groups.
+    fn kernel_nsecs(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
+        let mut nsecs = [0u64; KERNEL_GROUPS];
+        for (group, counts) in StatGroup::ALL.into_iter().zip(self.groups(time)) {
+            let sum = &mut nsecs[kernel_index(group)];
+            *sum = sum.wrapping_add(counts.nsecs);
+        }
+        nsecs
+    }
+}
+
+/// Returns the kernel's number of the stat group that `bdev_end_io_acct()` puts a group's I/O into.
+fn kernel_index(group: StatGroup) -> usize {
+    super::kernel_index(match group.classic() {
+        // A flush command, as of an NVMe path: it goes by its direction.
+        Classic::Flush => Classic::Read,
+        classic => classic,
+    })
+}
+
+impl Account {
+    /// Makes an account for a bio-based device. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn for_bios() -> Result<Arc<Self>> {
+        let share = BioShare {
+            windows: Windows::default(),
+            cells: Counters::new()?,
+            nsecs: Default::default(),
+            given: [const { Atomic::new(0) }; KERNEL_GROUPS],
+            keeps_time: Atomic::new(false),
+            late: Atomic::new(0),
+            late_before: Atomic::new(0),
+            wanted: Atomic::new(false),
+        };
+        Self::with(1, Some(KBox::new(share, GFP_KERNEL)?))
+    }
+
+    /// Returns whether this is the account of a bio-based device.
+    pub(crate) fn is_for_bios(&self) -> bool {
+        self.bio.is_some()
+    }
+
+    /// Returns whether the device can enter mode 2: not while I/O of too many windows may still be
+    /// in flight.
+    pub(crate) fn have_room(&self) -> bool {
+        self.bio.as_ref().is_none_or(|bio| bio.windows.have_room())
+    }
+
+    /// Says whether the device may be hidden from the hooks once nothing is in flight.
+    pub(crate) fn want(&self, wanted: bool) {
+        if let Some(bio) = &self.bio {
+            bio.wanted.store(wanted, Relaxed);
+        }
+    }
+
+    /// Returns whether the device has left mode 2.
+    pub(crate) fn lingers(&self) -> bool {
+        self.bio
+            .as_ref()
+            .is_some_and(|bio| !bio.wanted.load(Relaxed))
+    }
+
+    /// Returns whether a device that has left mode 2 has nothing in flight, for a second or more.
+    pub(crate) fn is_drained(&self) -> bool {
+        let rested = self.bio.as_ref().is_none_or(|bio| {
+            let last = bio.windows.last();
+            last.is_none_or(|last| jiffies().wrapping_sub(last) >= HZ)
+        });
+        rested && !self.busy.is_busy()
+    }
+
+    /// Ends what a drained device has begun; it is hidden from the hooks, or goes.
+    pub(crate) fn forget(&self) {
+        let Some(bio) = &self.bio else {
+            return;
+        };
+        // I/O that slipped in after the last look. Its end was not seen.
+        self.write_off();
+        bio.windows.forget();
+        bio.keeps_time.store(false, Relaxed);
+    }
+
+    /// Opens a window. With `classic`, the kernel's own times follow ours. I/O in flight may not
+    /// count, or still count from an earlier window.
+    pub(super) fn open_bios(&self, bio: &BioShare, bdev: &Bdev, classic: bool) {
+        let bdev = bdev.borrow();
+        if classic && !self.classic.load(Relaxed) {
+            // What was busy since the last window closed was the kernel's to count.
+            let (_, total) = self.busy.read(&Monotonic);
+            self.given.store(total / TICK_NSEC, Relaxed);
+            self.classic.store(true, Relaxed);
+            bdev.park_stamp(true);
+        }
+        let keeps_time = classic && bio_acct::CAN_KEEP_TIME;
+        if keeps_time && !bio.keeps_time.load(Relaxed) {
+            for (given, nsecs) in bio.given.iter().zip(bio.kernel_nsecs(Monotonic.now())) {
+                given.store(nsecs, Relaxed);
+            }
+        }
+        bio.keeps_time.store(keeps_time, Relaxed);
+        bio.late_before.store(bio.late.load(Relaxed), Relaxed);
+        self.open_window(bio, jiffies);
+    }
+
+    fn open_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
+        // The caller has seen that there is room.
+        let _ = percpu::without_interrupts(|| bio.windows.open(now));
+        self.counting.store(true, Relaxed);
+    }
+
+    fn close_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
+        percpu::without_interrupts(|| bio.windows.close(now));
+        self.counting.store(false, Relaxed);
+    }
+
+    /// Closes the window. What is in flight counts on to its end.
+    pub(super) fn close_bios(&self, bio: &BioShare, bdev: &Bdev) {
+        self.close_window(bio, jiffies);
+        if self.classic.load(Relaxed) {
+            self.give_back(bdev.borrow());
+        }
+        self.settle_nsecs(bdev.borrow());
+    }
+
+    /// Returns whether I/O with this `start_time`, in jiffies, counts: the same at its start and at
+    /// its end. Any context.
+    #[inline]
+    pub(crate) fn covers(&self, start_time: u64) -> bool {
+        self.bio
+            .as_ref()
+            .is_some_and(|bio| bio.windows.cover(start_time))
+    }
+
+    /// Completes a start, and books it. It was late by `late` jiffies.
+    #[inline]
+    pub(crate) fn bio_started(
+        &self,
+        arrival: Arrival<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        group: StatGroup,
+        late: u64,
+    ) {
+        let Some(bio) = &self.bio else {
+            return;
+        };
+        let time = self.time(arrival.commit(now, &Monotonic));
+        slot::start(&Here(&self.cells, pin), time, group, 0);
+        bios::start(&Here(&bio.cells, pin), time, group);
+        if late >= LATE {
+            bio.late.add(1, Relaxed);
+        }
+    }
+
+    /// Completes an end, and books it. Returns who keeps its time.
+    #[inline]
+    pub(crate) fn bio_done(
+        &self,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        group: StatGroup,
+        sectors: u64,
+    ) -> Time {
+        let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now)) else {
+            return Time::Kernels;
+        };
+        slot::end(&Here(&self.cells, pin), time, group, time);
+        bios::end(&Here(&bio.cells, pin), time, group, sectors);
+        if bio.keeps_time() {
+            Time::Ours
+        } else {
+            Time::Kernels
+        }
+    }
+
+    /// Adds to the kernel's own `nsecs` what has come to ours. In a task.
+    pub(crate) fn settle_nsecs(&self, bdev: BdevRef<'_>) {
+        let Some(bio) = &self.bio else {
+            return;
+        };
+        if bio.hides_starts() && self.classic.load(Relaxed) {
+            self.give_back(bdev);
+        }
+        if !bio.keeps_time() {
+            return;
+        }
+        let due = bio.kernel_nsecs(Monotonic.now());
+        for (group, (given, due)) in bio.given.iter().zip(due).enumerate() {
+            // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
+            let mut before = given.load(Relaxed);
+            while before < due {
+                match given.cmpxchg(before, due, Relaxed) {
+                    Ok(_) => {
+                        bdev.add_nsecs(group, due.wrapping_sub(before));
+                        break;
+                    }
+                    Err(other) => before = other,
+                }
+            }
+        }
+    }
+
+    /// Writes off what bios are counted as in flight.
+    pub(super) fn write_off_bios(&self, pin: &Pinned) {
+        let Some(bio) = &self.bio else {
+            return;
+        };
+        let now = Monotonic.now();
+        let strays = bios::read(&**bio, now).map(|(_, in_flight)| in_flight);
+        for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
+            for _ in 0..strays {
+                bios::write_off(&Here(&bio.cells, pin), now, group);
+            }
+        }
+    }
+
+    /// Fills in the counts of a bio-based device; returns false for a request-based one.
+    pub(super) fn fill_in_bios(&self, snapshot: &mut Snapshot) -> bool {
+        let Some(bio) = &self.bio else {
+            return false;
+        };
+        snapshot.stat.groups = bio.groups(Nsec(snapshot.stat.time_ns));
+        true
+    }
+
+    /// Returns the starts that came late.
+    pub(super) fn late_starts(&self) -> u64 {
+        self.bio.as_ref().map_or(0, |bio| bio.late.load(Relaxed))
+    }
+
+    /// Opens or closes a window at a time that a test gives.
+    #[cfg(CONFIG_KUNIT)]
+    pub(crate) fn switch_for_test(&self, on: bool, at: u64) {
+        if let Some(bio) = &self.bio {
+            if on {
+                self.open_window(bio, || at);
+            } else {
+                self.close_window(bio, || at);
+            }
+        }
+    }
+
+    /// Returns the counts of a group, for a test.
+    #[cfg(CONFIG_KUNIT)]
+    pub(crate) fn group_for_test(&self, group: StatGroup) -> wire::Group {
+        self.bio.as_ref().map_or_else(Default::default, |bio| {
+            bio.groups(Monotonic.now())[group.index()]
+        })
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tallies of bio-based devices, where an end does not know when its I/O began.
+//!
+//! The kernel hands both ends a time in whole jiffies and nothing that tells one I/O from another.
+//! Sums need no more: the latencies of a group's I/O add up to the sum of its ends minus the sum of
+//! its starts. What is in flight counts up to the time of the reading, so `nsecs` here includes the
+//! time so far of I/O in flight, and is that of completed I/O whenever none is.
+//!
+//! These cells are a slot of their own, beside that of [`slot`](super::slot), with two halves that
+//! are kept and read in the same way.
+
+use super::nsec::Nsec;
+use super::sgrp::StatGroup;
+use super::slot::{
+    self,
+    Cell,
+    Slot,
+    Slots,
+    BEGUN,
+    DONE, //
+};
+use super::wire::Group;
+
+/// The number of cells. Zeroed cells are a slot to which nothing has happened.
+pub const CELLS: usize = ENDS + END_CELLS;
+
+const STARTS: usize = 0;
+const START_CELLS: usize = REST + 2 * StatGroup::COUNT;
+const ENDS: usize = STARTS + START_CELLS;
+const END_CELLS: usize = REST + 3 * StatGroup::COUNT;
+
+/// Within a half, after what [`slot::read`] needs. Starts: count and sum of times of each group.
+/// Ends: count, sum of times and sectors.
+const REST: usize = DONE + 2;
+
+/// Books a start at `t`.
+pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup) {
+    book_start(slot, group, 1, t.0);
+}
+
+/// Takes back a start whose end will never come; its time up to `t` stays.
+pub fn write_off(slot: &impl Slot, t: Nsec, group: StatGroup) {
+    book_start(slot, group, u64::MAX, 0u64.wrapping_sub(t.0));
+}
+
+fn book_start(slot: &impl Slot, group: StatGroup, count: u64, time: u64) {
+    let place = STARTS + REST + 2 * group.index();
+    slot.add(Cell(STARTS + BEGUN), 1);
+    slot.add(Cell(place), count);
+    slot.add(Cell(place + 1), time);
+    slot.add(slot::done(STARTS, group), 1);
+}
+
+/// Books an end at `t` of an I/O of `sectors` sectors.
+pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
+    let place = ENDS + REST + 3 * group.index();
+    slot.add(Cell(ENDS + BEGUN), 1);
+    slot.add(Cell(place), 1);
+    slot.add(Cell(place + 1), t.0);
+    slot.add(Cell(place + 2), sectors);
+    slot.add(slot::done(ENDS, group), 1);
+}
+
+/// Returns each group's counts, and the number of its I/O in flight, with times up to `t0`.
+///
+/// `t0` was read before. Ends are read before starts, so that nothing in flight is negative.
+pub fn read(slots: &impl Slots, t0: Nsec) -> [(Group, u64); StatGroup::COUNT] {
+    let ends: [u64; END_CELLS] = slot::sum(slots, ENDS);
+    let starts: [u64; START_CELLS] = slot::sum(slots, STARTS);
+    StatGroup::ALL.map(|group| {
+        let start = REST + 2 * group.index();
+        let end = REST + 3 * group.index();
+        let in_flight = starts[start].wrapping_sub(ends[end]);
+        let group = Group {
+            ios: ends[end],
+            merges: 0,
+            sectors: ends[end + 2],
+            nsecs: in_flight
+                .wrapping_mul(t0.0)
+                .wrapping_add(ends[end + 1])
+                .wrapping_sub(starts[start + 1]),
+        };
+        (group, in_flight)
+    })
+}
+
+#[cfg(any(test, CONFIG_KUNIT))]
+#[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_bios))]
+mod tests {
+    use super::*;
+
+    type Value = core::cell::Cell<u64>;
+
+    struct OneCpu([Value; CELLS]);
+
+    impl OneCpu {
+        fn new() -> Self {
+            Self([const { Value::new(0) }; CELLS])
+        }
+
+        fn write(&self, t0: u64) -> (Group, u64) {
+            read(self, Nsec(t0))[StatGroup::Write.index()]
+        }
+    }
+
+    impl Slot for OneCpu {
+        fn add(&self, cell: Cell, n: u64) {
+            let value = &self.0[cell.index()];
+            value.set(value.get().wrapping_add(n));
+        }
+    }
+
+    impl Slots for OneCpu {
+        fn cpus(&self) -> impl Iterator<Item = usize> {
+            0..1
+        }
+
+        fn load(&self, _: usize, cell: Cell) -> u64 {
+            self.0[cell.index()].get()
+        }
+    }
+
+    #[test]
+    fn ends_need_not_know_their_starts() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(100), StatGroup::Write);
+        start(&cpu, Nsec(110), StatGroup::Write);
+        start(&cpu, Nsec(111), StatGroup::Read);
+        end(&cpu, Nsec(150), StatGroup::Write, 8);
+        end(&cpu, Nsec(160), StatGroup::Write, 16);
+        let (group, in_flight) = cpu.write(1000);
+        assert_eq!(group.nsecs, 100);
+        assert_eq!(group.ios, 2);
+        assert_eq!(group.sectors, 24);
+        assert_eq!(in_flight, 0);
+    }
+
+    #[test]
+    fn what_is_in_flight_counts_up_to_the_reading() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(100), StatGroup::Write);
+        start(&cpu, Nsec(110), StatGroup::Write);
+        end(&cpu, Nsec(130), StatGroup::Write, 8);
+        let (group, in_flight) = cpu.write(200);
+        assert_eq!(group.nsecs, 20 + 100);
+        assert_eq!(in_flight, 1);
+    }
+
+    #[test]
+    fn sums_that_wrap_make_no_difference() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(u64::MAX - 5), StatGroup::Write);
+        start(&cpu, Nsec(u64::MAX - 4), StatGroup::Write);
+        end(&cpu, Nsec(u64::MAX), StatGroup::Write, 8);
+        end(&cpu, Nsec(u64::MAX), StatGroup::Write, 8);
+        assert_eq!(cpu.write(u64::MAX).0.nsecs, 9);
+    }
+
+    #[test]
+    fn what_is_written_off_is_no_io() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(100), StatGroup::Write);
+        write_off(&cpu, Nsec(130), StatGroup::Write);
+        let (group, in_flight) = cpu.write(500);
+        assert_eq!(in_flight, 0);
+        assert_eq!(group.ios, 0);
+        assert_eq!(group.nsecs, 30);
+    }
+}
