@@ -138,7 +138,7 @@ impl BioShare {
 
 /// Returns the kernel's number of the stat group that `bdev_end_io_acct()` puts a group's I/O into.
 fn kernel_index(group: StatGroup) -> usize {
-    super::kernel_index(match group.classic() {
+    super::stock::kernel_index(match group.classic() {
         // A flush command, as of an NVMe path: it goes by its direction.
         Classic::Flush => Classic::Read,
         classic => classic,

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the kernel counts exactly itself, and what a reader is shown of it.
+
+use crate::{
+    acct::{
+        sgrp::{
+            Classic,
+            StatGroup, //
+        },
+        wire, //
+    },
+    sys::bdev::KernelCounts, //
+};
+
+pub(super) type KernelGroups = [KernelCounts; 4];
+
+/// What of the kernel's own counts belongs to mode 2.
+#[derive(Default)]
+pub(super) struct KernelShare {
+    /// Counted in earlier periods of mode 2.
+    pub(super) before: KernelGroups,
+    /// The kernel's counts when this period began; `None` outside mode 2.
+    pub(super) base: Option<KernelGroups>,
+}
+
+impl KernelShare {
+    /// Returns what the kernel has counted in mode 2, if its counts are `now`.
+    pub(super) fn total(&self, now: &KernelGroups) -> KernelGroups {
+        let Some(base) = &self.base else {
+            return self.before;
+        };
+        core::array::from_fn(|group| self.before[group].plus(&now[group].minus(&base[group])))
+    }
+}
+
+/// What the last reader was shown.
+#[derive(Default)]
+pub(super) struct Shown {
+    time_ns: u64,
+    io_ticks: u64,
+    /// Sectors of each of the kernel's groups.
+    ///
+    /// A finer group's sectors count at the start, the kernel's at the completion; in between the
+    /// difference would step back.
+    pub(super) sectors: [u64; 4],
+}
+
+impl Shown {
+    /// Keeps busy time within wall time from one reader to the next.
+    ///
+    /// A start that is held up between its clock reading and its entry into the root is seen late,
+    /// and its first moments with it. They are shown as the time allows, so none is lost.
+    pub(super) fn within_wall_time(&mut self, stat: &mut wire::Stat) {
+        let wall = stat.time_ns.saturating_sub(self.time_ns);
+        stat.io_ticks = stat.io_ticks.min(self.io_ticks.saturating_add(wall));
+        self.time_ns = stat.time_ns;
+        self.io_ticks = stat.io_ticks;
+    }
+}
+
+/// Puts the kernel's counts into groups that have the core's.
+///
+/// The kernel's groups are coarser: what the core counts itself for a finer group is taken out of
+/// the one the kernel put it into. `shown` keeps the results from stepping back.
+pub(super) fn fill_in(
+    groups: &mut [wire::Group; StatGroup::COUNT],
+    kernel: &KernelGroups,
+    shown: &mut [u64; 4],
+) {
+    let mut sectors = kernel.map(|counts| counts.sectors);
+    for group in StatGroup::ALL {
+        let coarse = &mut sectors[kernel_index(group.classic())];
+        *coarse = coarse.saturating_sub(groups[group.index()].sectors);
+    }
+    for group in [StatGroup::Read, StatGroup::Write, StatGroup::Discard] {
+        let coarse = kernel_index(group.classic());
+        shown[coarse] = shown[coarse].max(sectors[coarse]);
+        groups[group.index()].sectors = shown[coarse];
+        groups[group.index()].merges = kernel[coarse].merges;
+    }
+    // The kernel times its internal flushes itself, in ns.
+    let flush = &kernel[kernel_index(Classic::Flush)];
+    groups[StatGroup::Flush.index()].ios = flush.ios;
+    groups[StatGroup::Flush.index()].nsecs = flush.nsecs;
+}
+
+/// Returns the kernel's number of a stat group, `enum stat_group`.
+pub(super) fn kernel_index(group: Classic) -> usize {
+    match group {
+        Classic::Read => 0,
+        Classic::Write => 1,
+        Classic::Discard => 2,
+        Classic::Flush => 3,
+    }
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_kernel_counts)]
+mod tests {
+    use super::*;
+
+    fn kernel(write: u64, discard: u64) -> KernelGroups {
+        let mut groups = KernelGroups::default();
+        groups[1].sectors = write;
+        groups[2].sectors = discard;
+        groups
+    }
+
+    #[test]
+    fn a_finer_group_is_taken_out_of_the_kernels() {
+        let mut groups = [wire::Group::default(); StatGroup::COUNT];
+        groups[StatGroup::WriteZeroes.index()].sectors = 300;
+        fill_in(&mut groups, &kernel(1000, 50), &mut [0; 4]);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 700);
+        assert_eq!(groups[StatGroup::WriteZeroes.index()].sectors, 300);
+        assert_eq!(groups[StatGroup::Discard.index()].sectors, 50);
+    }
+
+    #[test]
+    fn sectors_that_have_started_do_not_step_back() {
+        let mut shown = [0; 4];
+        let mut groups = [wire::Group::default(); StatGroup::COUNT];
+        fill_in(&mut groups, &kernel(1000, 0), &mut shown);
+        groups[StatGroup::WriteZeroes.index()].sectors = 300;
+        fill_in(&mut groups, &kernel(1000, 0), &mut shown);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
+        fill_in(&mut groups, &kernel(1300, 0), &mut shown);
+        assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
+    }
+
+    #[test]
+    fn busy_time_seen_late_is_shown_within_wall_time() {
+        let mut shown = Shown::default();
+        for (time_ns, io_ticks, expected) in [
+            (1000, 100, 100),
+            (1010, 130, 110),
+            (1015, 130, 115),
+            (2000, 130, 130),
+            (2000, 135, 130),
+        ] {
+            let mut stat = wire::Stat {
+                time_ns,
+                io_ticks,
+                ..Default::default()
+            };
+            shown.within_wall_time(&mut stat);
+            assert_eq!(stat.io_ticks, expected);
+        }
+    }
+
+    #[test]
+    fn only_mode_2_counts_of_the_kernels() {
+        let mut share = KernelShare::default();
+        assert_eq!(share.total(&kernel(70, 0))[1].sectors, 0);
+        share.base = Some(kernel(70, 0));
+        assert_eq!(share.total(&kernel(75, 0))[1].sectors, 5);
+        share.before = share.total(&kernel(75, 0));
+        share.base = Some(kernel(90, 0));
+        assert_eq!(share.total(&kernel(91, 0))[1].sectors, 6);
+    }
+}
