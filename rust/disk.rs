@@ -141,10 +141,12 @@ impl Device {
         }
     }
 
-    /// Lets the account be hidden from the hooks when nothing is in flight.
+    /// Lets the account be hidden from the hooks when nothing is in flight, which is soon looked
+    /// after.
     pub(crate) fn linger(&self) {
         if let Some(account) = self.account() {
             account.want(false);
+            self.hooks.pace().next_in(LINGERING);
         }
     }
 }
@@ -281,7 +283,7 @@ impl QueueIostats for Disks {
 const CATCH_UP: Msecs = 30 * 60 * 1000;
 
 /// While a bio-based disk that has left mode 2 has I/O in flight from then.
-pub(crate) const LINGERING: Msecs = 1000;
+const LINGERING: Msecs = 1000;
 
 impl Disks {
     /// Hides bio-based devices that have left mode 2 and have nothing in flight any more. Returns
@@ -289,8 +291,8 @@ impl Disks {
     fn hide_drained(&self) -> bool {
         let mut others = false;
         let mut at = 0;
-        // Without the list's lock, which comes before that of the hooks nowhere else. A device that
-        // is passed over, since others have gone meanwhile, has its turn the next time.
+        // Without the list's lock meanwhile. A device that is passed over, since another has gone
+        // from before it, has its turn the next time.
         while let Some(device) = self.nth(at) {
             at += 1;
             let Some(account) = device.account().filter(|account| account.lingers()) else {

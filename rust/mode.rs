@@ -10,8 +10,7 @@
 use crate::{
     disk::{
         Device,
-        Switch,
-        LINGERING, //
+        Switch, //
     },
     sys::queue::{
         self,
@@ -138,7 +137,7 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
         (false, Mode::Exact) if request_based => begin(disk, switch, kernel),
         (false, Mode::Exact) => begin_bios(disk, switch, kernel),
         (true, Mode::Off | Mode::Stock) if request_based => end(disk, switch, kernel),
-        (true, Mode::Off | Mode::Stock) => end_bios(disk, switch, kernel),
+        (true, Mode::Off | Mode::Stock) => end_bios(switch, kernel),
         _ => kernel(None),
     }
 }
@@ -190,19 +189,14 @@ fn begin_bios(
     begun
 }
 
-fn end_bios(
-    disk: &Device,
-    switch: &mut Switch,
-    kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result,
-) -> Result {
+fn end_bios(switch: &mut Switch, kernel: impl FnOnce(Option<&Frozen<'_>>) -> Result) -> Result {
     kernel(None)?;
+    // I/O in flight counts on to its end; the hooks go after it.
     for device in &switch.devices {
         device.close();
         device.linger();
     }
     switch.exact = false;
-    // I/O in flight counts on to its end; the hooks go after it.
-    disk.hooks().pace().next_in(LINGERING);
     Ok(())
 }
 
