@@ -5,7 +5,7 @@
 Those of /proc/diskstats and of each device's "stat", which have the same fields.
 
 equal   in mode 2: at each read the busy time is blkacct's io_ticks in whole jiffies, neither a
-        jiffy more nor less; idle when it begins, which is over when the file $READY is there
+        jiffy more nor less; idle until the file $READY is there, and then waits for a load
 steady  in any mode: nothing steps back, and in no window is there more busy time than time
 hangs   half a second apart: the busy time grows by exactly the time that passes
 """
@@ -59,6 +59,9 @@ def equal(number, devices):
     if ours(devices) != before:
         sys.exit("not idle")
     Path(os.environ["READY"]).touch()
+    deadline = time.monotonic() + 30
+    while ours(devices) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
     changes = 0
     for _ in range(number):
         before = ours(devices)
