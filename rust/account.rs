@@ -92,6 +92,33 @@ pub(crate) struct Account {
     lost_starts: Atomic<u64>,
     #[pin]
     kernel: Mutex<KernelShare>,
+    #[pin]
+    shown: Mutex<Shown>,
+}
+
+/// What the last reader was shown.
+#[derive(Default)]
+struct Shown {
+    time_ns: u64,
+    io_ticks: u64,
+    /// Sectors of each of the kernel's groups.
+    ///
+    /// A finer group's sectors count at the start, the kernel's at the completion; in between the
+    /// difference would step back.
+    sectors: [u64; 4],
+}
+
+impl Shown {
+    /// Keeps busy time within wall time from one reader to the next.
+    ///
+    /// A start that is held up between its clock reading and its entry into the root is seen late,
+    /// and its first moments with it. They are shown as the time allows, so none is lost.
+    fn within_wall_time(&mut self, stat: &mut wire::Stat) {
+        let wall = stat.time_ns.saturating_sub(self.time_ns);
+        stat.io_ticks = stat.io_ticks.min(self.io_ticks.saturating_add(wall));
+        self.time_ns = stat.time_ns;
+        self.io_ticks = stat.io_ticks;
+    }
 }
 
 /// What of the kernel's own counts belongs to mode 2.
@@ -101,11 +128,6 @@ struct KernelShare {
     before: KernelGroups,
     /// The kernel's counts when this period began; `None` outside mode 2.
     base: Option<KernelGroups>,
-    /// The most sectors shown for each of the kernel's groups.
-    ///
-    /// A finer group's sectors count at the start, the kernel's at the completion; in between the
-    /// difference would step back.
-    shown: [u64; 4],
 }
 
 impl KernelShare {
@@ -147,6 +169,7 @@ impl Account {
                 orphans: Atomic::new(0),
                 lost_starts: Atomic::new(0),
                 kernel <- new_mutex!(KernelShare::default()),
+                shown <- new_mutex!(Shown::default()),
             }),
             GFP_KERNEL,
         )
@@ -340,13 +363,14 @@ impl Account {
 
     /// Takes a snapshot, with what the kernel counts filled in. Process context.
     pub(crate) fn snapshot(&self, bdev: &Bdev) -> Snapshot {
+        // Readers come one by one: each is shown no less than the one before.
+        let shown = &mut *self.shown.lock();
         let mut snapshot = self.core_snapshot();
-        if self.fill_in_bios(&mut snapshot) {
-            return snapshot;
+        shown.within_wall_time(&mut snapshot.stat);
+        if !self.fill_in_bios(&mut snapshot) {
+            let kernel = self.kernel.lock().total(&bdev.kernel_counts());
+            fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);
         }
-        let share = &mut *self.kernel.lock();
-        let total = share.total(&bdev.kernel_counts());
-        fill_in(&mut snapshot.stat.groups, &total, &mut share.shown);
         snapshot
     }
 
@@ -459,6 +483,26 @@ mod tests {
         assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
         fill_in(&mut groups, &kernel(1300, 0), &mut shown);
         assert_eq!(groups[StatGroup::Write.index()].sectors, 1000);
+    }
+
+    #[test]
+    fn busy_time_seen_late_is_shown_within_wall_time() {
+        let mut shown = Shown::default();
+        for (time_ns, io_ticks, expected) in [
+            (1000, 100, 100),
+            (1010, 130, 110),
+            (1015, 130, 115),
+            (2000, 130, 130),
+            (2000, 135, 130),
+        ] {
+            let mut stat = wire::Stat {
+                time_ns,
+                io_ticks,
+                ..Default::default()
+            };
+            shown.within_wall_time(&mut stat);
+            assert_eq!(stat.io_ticks, expected);
+        }
     }
 
     #[test]

@@ -41,8 +41,8 @@ passthrough_is_not_counted() {
 		end "$scsi"
 		# With iostats_passthrough the kernel may count some: then they are exact too.
 		same "reads" "${got[read.ios]}" 10
-		same "with drv_in" $((got[read.ios] + got[drv_in.ios])) "${kernel[read.ios]}"
-		same "with drv_out" $((got[write.ios] + got[drv_out.ios])) "${kernel[write.ios]}"
+		same "with drv_in" $((${got[read.ios]} + ${got[drv_in.ios]})) "${kernel[read.ios]}"
+		same "with drv_out" $((${got[write.ios]} + ${got[drv_out.ios]})) "${kernel[write.ios]}"
 		[ $setting = 1 ] || counted got read.ios=10 read.sectors=80
 		mode "$scsi" 0
 		send_commands
@@ -63,8 +63,8 @@ flushes_are_a_group_and_writes_count_once() {
 	# Ten times write and flush, ten times flush; with its flushes in flight besides, the
 	# queue would be two thirds longer than what the writes take.
 	within "nsecs" "${got[write.nsecs]}" $((30 * 1000000)) "${got[time_ns]}"
-	within "time_in_queue" "${got[time_in_queue]}" $((got[write.nsecs] * 3 / 4)) \
-		$((got[write.nsecs] * 5 / 4))
+	within "time_in_queue" "${got[time_in_queue]}" $((${got[write.nsecs]} * 3 / 4)) \
+		$((${got[write.nsecs]} * 5 / 4))
 }
 
 # A disk that takes one request at a time, and two far apart to keep it busy: the rest
@@ -82,7 +82,7 @@ requests_that_merge_count_once() {
 		merges=$(events block_rq_merge merge_requests)
 		end single
 		agrees got kernel read
-		same "reads, alone or merged" $((got[read.ios] + got[read.merges])) 5
+		same "reads, alone or merged" $((${got[read.ios]} + ${got[read.merges]})) 5
 		same "sectors" "${got[read.sectors]}" 40
 		[ "$merges" = 0 ] || break
 	done

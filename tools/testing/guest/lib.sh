@@ -51,8 +51,7 @@ take() {
 	shift 2
 	read -ra words <"$file"
 	for name; do
-		# shellcheck disable=SC2034
-		into[$name]=${words[at]}
+		into["$name"]=${words[at]}
 		at=$((at + 1))
 	done
 }
@@ -70,7 +69,7 @@ since() {
 	local -n new=$1 old=$2
 	local name
 	for name in "${!new[@]}"; do
-		new[$name]=$((new[$name] - old[$name]))
+		new["$name"]=$((${new["$name"]} - ${old["$name"]}))
 	done
 }
 

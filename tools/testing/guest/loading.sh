@@ -95,7 +95,8 @@ loads_and_unloads_20_times() {
 		load_module
 		[ $((round % 2)) = 0 ] || mode early 2
 	done
-	has_files early1 444 || mode early 1
+	# Not in mode 2 after an even round, as the module goes and comes in mode 1.
+	has_files early1 444
 	no_anomalies early early1
 }
 

@@ -60,14 +60,24 @@ the_kernels_own_switch_has_the_last_word() {
 }
 
 a_disk_is_alone_in_its_mode() {
+	local switched
+	local -A before=() after=()
 	mode disk 2
-	mode other 0
-	same "mode" "$(mode disk)" 2
-	mode disk 1
 	mode other 2
-	same "mode" "$(mode disk)" 1
-	same "other's mode" "$(mode other)" 2
-	mode other 1
+	ours before disk
+	for switched in 0 1 2 1; do
+		mode other "$switched"
+		same "mode" "$(mode disk)" 2
+		same "other's mode" "$(mode other)" "$switched"
+		read_blocks disk 5
+		read_blocks other 3
+	done
+	ours after disk
+	since after before
+	counted after read.ios=20 read.sectors=160
+	ours after other
+	counted after read.ios=3 read.sectors=24
+	no_anomalies disk other
 }
 
 write_modes() { # SEED
