@@ -111,3 +111,22 @@ load_has_ended() {
 is_idle() { # DEVICE, by the kernel's own count
 	[ "$(xargs <"$(sysfs "$1")/inflight")" = "0 0" ]
 }
+
+# add_dm NAME TABLE-LINE...: sets "dm" to the name of its disk.
+add_dm() {
+	local name=$1
+	shift
+	printf '%s\n' "$@" | dmsetup create "$name" --noudevsync
+	dm=$(dmsetup info -c --noheadings -o blkdevname "$name")
+}
+
+remove_dm() { # NAME...: and what is in flight
+	local name
+	for name; do
+		dmsetup remove --retry --noudevsync "$name" || return
+	done
+}
+
+sectors() { # DEVICE
+	cat "$(sysfs "$1")/size"
+}

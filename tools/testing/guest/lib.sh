@@ -131,11 +131,34 @@ no_anomalies() {
 	done
 }
 
+# counts_as_ever DEVICE...: each is idle soon, and then counts exactly, as if nothing
+# had happened.
+counts_as_ever() {
+	local device
+	local -A was=() now=()
+	for device; do
+		eventually 10 is_idle "$device"
+		mode "$device" 2
+		no_anomalies "$device"
+		ours was "$device"
+		read_blocks "$device" 10
+		ours now "$device"
+		since now was
+		counted now read.ios=10 read.sectors=80
+		no_anomalies "$device"
+	done
+}
+
 # errno_of FILE TEXT: what a write of TEXT says, "" if it is taken.
 errno_of() {
 	local said
 	said=$( (printf '%s' "$2" >"$1") 2>&1) || :
 	echo "${said##*: }"
+}
+
+# hooks_are_gone: those on what bio-based drivers call.
+hooks_are_gone() {
+	! grep -q bdev_ /sys/kernel/tracing/enabled_functions
 }
 
 # eventually SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
