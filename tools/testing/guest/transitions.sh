@@ -80,14 +80,19 @@ modes_flip() {
 	within "flips" $flips "$FLIP_SECONDS" $((10 * FLIP_SECONDS))
 }
 
+# Nothing wakes an emulated machine, so the kernel is told to turn round when all tasks
+# are frozen and all devices suspended, with their queues quiesced and their state lost.
 suspend_to_idle() {
 	local round before
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay
+	echo platform >/sys/power/pm_test
 	for round in 1 2; do
-		before=$(cat /sys/power/suspend_stats/success)
-		rtcwake -m freeze -s 3
-		same "suspends" $(($(cat /sys/power/suspend_stats/success) - before)) 1
-		sleep 0.5
+		before=$(</sys/power/suspend_stats/success)
+		echo freeze >/sys/power/state
+		same "suspends" $(($(</sys/power/suspend_stats/success) - before)) 1
+		load_is_on "${devices[@]}"
 	done
+	echo none >/sys/power/pm_test
 }
 
 # The table is exchanged, as a volume manager does: what is in flight ends first, and
@@ -104,24 +109,24 @@ a_table_is_exchanged() {
 }
 
 why_no_suspend() {
-	grep -qw freeze /sys/power/state || echo "the kernel has no suspend to idle"
-	[ -w /sys/class/rtc/rtc0/wakealarm ] || echo "no clock that can wake the machine"
+	grep -qsw freeze /sys/power/state || echo "the kernel cannot suspend to idle"
+	grep -qsw platform /sys/power/pm_test || echo "the kernel cannot test it"
 }
 
 clean_up() {
 	dmsetup remove_all --force 2>/dev/null
-	remove_null null under
+	remove_null fast under
 }
 
 clean_up
 load_module
 modprobe -a dm-mod dm-delay bfq kyber-iosched mq-deadline
-add_null null submit_queues=2 completion_nsec=20000000
+add_null fast submit_queues=2 completion_nsec=8000000
 add_null under size=64
-add_dm delay "0 65536 delay /dev/under 0 20"
+add_dm delay "0 65536 delay /dev/under 0 8"
 delay=$dm
 add_dm top "0 32768 linear /dev/$delay 0"
-devices=(null sda "$dm")
+devices=(fast sda "$dm")
 ktap_print_header
 ktap_set_plan 5
 ktap_test_result cpus_go_and_come under_load cpus_go_and_come
