@@ -131,6 +131,24 @@ no_anomalies() {
 	done
 }
 
+# counts_as_ever DEVICE...: each is idle soon, and then counts exactly, as if nothing
+# had happened.
+counts_as_ever() {
+	local device
+	local -A was=() now=()
+	for device; do
+		eventually 10 is_idle "$device"
+		mode "$device" 2
+		no_anomalies "$device"
+		ours was "$device"
+		read_blocks "$device" 10
+		ours now "$device"
+		since now was
+		counted now read.ios=10 read.sectors=80
+		no_anomalies "$device"
+	done
+}
+
 # errno_of FILE TEXT: what a write of TEXT says, "" if it is taken.
 errno_of() {
 	local said

@@ -4,23 +4,6 @@
 # wrong: the module, a disk, the partitions, mode 2 itself.
 . "$(dirname "$0")/lib.sh"
 
-# A device that is idle counts exactly, as if nothing had happened.
-counts_as_ever() { # DEVICE...
-	local device
-	local -A was=() now=()
-	for device; do
-		eventually 10 is_idle "$device"
-		mode "$device" 2
-		no_anomalies "$device"
-		ours was "$device"
-		read_blocks "$device" 10
-		ours now "$device"
-		since now was
-		counted now read.ios=10 read.sectors=80
-		no_anomalies "$device"
-	done
-}
-
 the_module_goes_under_load() {
 	local round
 	start_load one two
