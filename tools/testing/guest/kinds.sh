@@ -12,9 +12,7 @@ declare -a kinds=(
 	nvme "NVMe"
 	nvme_head "NVMe, multipath head"
 	null "null_blk"
-	null_bio "null_blk, queue_mode=0"
 	loop "loop"
-	nbd "nbd"
 	brd "brd"
 	zram "zram"
 	dm_linear "dm-linear"
@@ -77,8 +75,6 @@ drop_nvme_head() {
 
 make_null() { add_null this memory_backed=1 && device=this; }
 drop_null() { remove_null this; }
-make_null_bio() { add_null_bio this memory_backed=1 && device=this; }
-drop_null_bio() { remove_null this; }
 
 make_loop() {
 	modprobe loop max_part=8
@@ -89,19 +85,6 @@ drop_loop() {
 	losetup -d "/dev/$device"
 	modprobe -r loop
 	rm /tmp/loop
-}
-
-make_nbd() {
-	modprobe nbd nbds_max=1
-	device=nbd0
-	"$GUEST_DIR/nbd.py" /dev/nbd0 16 &
-	nbd=$!
-	eventually 10 test -f "$(sysfs nbd0)/pid"
-}
-drop_nbd() {
-	kill $nbd
-	wait $nbd || :
-	eventually 10 modprobe -qr nbd
 }
 
 make_brd() { modprobe brd rd_nr=1 rd_size=16384 && device=ram0; }
