@@ -32,7 +32,7 @@ kernel_counts() {
 	since after before
 	case ${after[read.ios]}+${after[write.ios]} in
 	0+0) echo none ;;
-	$READS+$WRITES) echo all ;;
+	"$READS+$WRITES") echo all ;;
 	*) echo "${after[read.ios]}+${after[write.ios]}" ;;
 	esac
 }
@@ -73,7 +73,7 @@ of_partition() {
 	local -A before=() after=()
 	local first=$1
 	[[ $first != *[0-9] ]] || first+=p
-	first+=1
+	first=${first}1
 	[ "$(cat "$(sysfs "$1")/ext_range")" -gt 1 ] || { echo -; return; }
 	sfdisk -q "/dev/$1" <<<"start=2048 size=4096" >&2
 	eventually 5 test -d "$(sysfs "$first")/blkacct" >&2
