@@ -16,6 +16,10 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
+    device_events::{
+        self,
+        Return, //
+    },
     sys::{
         bdev::Key,
         clock::Monotonic,
@@ -42,7 +46,7 @@ pub(crate) type Devices = Published<Table>;
 
 /// Returns the entry of a device whose events count.
 #[inline]
-fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
+pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
         .get(probe)?
         .find(key)
@@ -66,14 +70,14 @@ impl OnRequest for Start {
         };
         let pin = Pinned::new();
         let group = StatGroup::of(rq.op());
-        let levels = [entry.disk.as_ref(), Some(&entry.account)];
+        let levels = entry.outside_in();
         let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
-        let now = Monotonic.now();
+        let mut now = Monotonic.now();
         // The kernel is about to stamp the request: with this time, not the plug's older one.
         request::set_plug_clock(now);
         for (account, arrival) in levels.into_iter().zip(arrivals) {
             if let (Some(account), Some(arrival)) = (account, arrival) {
-                account.started(arrival, now, &pin, group, rq.sectors());
+                now = account.started(arrival, now, &pin, group, rq.sectors());
             }
         }
     }
@@ -89,10 +93,10 @@ impl OnRequest for Done {
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         // A step of a flush sequence is no end: the request comes again.
         if rq.in_flush_sequence() {
-            return;
+            return device_events::step_done(devices, rq, probe);
         }
         end(devices, rq, probe, |account, departure, now, pin| {
-            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time());
+            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
         });
     }
 }
@@ -106,18 +110,19 @@ impl OnRequest for Merge {
 
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         end(devices, rq, probe, |account, departure, now, pin| {
-            account.merged(departure, now, pin, StatGroup::of(rq.op()));
+            account.merged(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
         });
     }
 }
 
-/// Ends a request on its device and on its disk, at one time; `book` does it for each.
+/// Ends a request on its device and on its disk, at one time, and its stay at the driver before
+/// that; `book` does it for each.
 #[inline(always)]
 fn end(
     devices: &Devices,
     rq: RqRef<'_>,
     probe: &InProbe,
-    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned),
+    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
 ) {
     if !rq.is_counted() {
         return;
@@ -126,12 +131,16 @@ fn end(
         return;
     };
     let pin = Pinned::new();
-    let levels = [Some(&entry.account), entry.disk.as_ref()];
+    let at_driver = Return::begin(entry, rq);
+    let levels = entry.inside_out();
     let departures = levels.map(|account| account?.end(rq.hardware_queue()));
-    let now = Monotonic.now();
+    let mut now = Monotonic.now();
+    if let Some(at_driver) = at_driver {
+        now = at_driver.completed(now, &pin);
+    }
     for (account, departure) in levels.into_iter().zip(departures) {
         if let (Some(account), Some(departure)) = (account, departure) {
-            book(account, departure, now, &pin);
+            now = book(account, departure, now, &pin);
         }
     }
 }
@@ -160,7 +169,7 @@ mod tests {
     impl Rig {
         fn new() -> Result<Self> {
             let disk = Disk::new()?;
-            let (whole, part) = (Account::new(1)?, Account::new(1)?);
+            let (whole, part) = (Account::new(1, true)?, Account::new(1, true)?);
             whole.open_for_test();
             part.open_for_test();
             let entries = [

@@ -39,6 +39,8 @@ impl KernelShare {
 pub(super) struct Shown {
     time_ns: u64,
     io_ticks: u64,
+    /// By how much one total is ahead of another. In truth it only grows.
+    lead: Leads,
     /// Sectors of each of the kernel's groups.
     ///
     /// A finer group's sectors count at the start, the kernel's at the completion; in between the
@@ -46,16 +48,45 @@ pub(super) struct Shown {
     pub(super) sectors: [u64; 4],
 }
 
+#[derive(Default)]
+struct Leads {
+    queue_over_io: u64,
+    io_over_device: u64,
+    device_queue_over_device: u64,
+}
+
+/// Returns `upper`, raised to lead `lower` by no less than the last time.
+fn lead(upper: u64, lower: u64, last: &mut u64) -> u64 {
+    *last = upper.saturating_sub(lower).max(*last);
+    lower.saturating_add(*last)
+}
+
 impl Shown {
-    /// Keeps busy time within wall time from one reader to the next.
+    /// Keeps the times in order from one reader to the next, as the ABI text says.
     ///
-    /// A start that is held up between its clock reading and its entry into the root is seen late,
-    /// and its first moments with it. They are shown as the time allows, so none is lost.
-    pub(super) fn within_wall_time(&mut self, stat: &mut wire::Stat) {
+    /// The read takes them one after the other while I/O goes on, so that each can be off by what
+    /// the read takes. None goes further than that: where nothing is under way all are as they were
+    /// read, once they lead each other by as much as they did.
+    pub(super) fn in_order(&mut self, stat: &mut wire::Stat) {
+        // A start that is held up between its clock reading and its entry into the root is seen
+        // late, and its first moments with it. They are shown as the time allows; none is lost.
         let wall = stat.time_ns.saturating_sub(self.time_ns);
         stat.io_ticks = stat.io_ticks.min(self.io_ticks.saturating_add(wall));
         self.time_ns = stat.time_ns;
         self.io_ticks = stat.io_ticks;
+
+        let shown = &mut self.lead;
+        if let Some(device) = &mut stat.device {
+            let ahead = stat.io_ticks.saturating_sub(device.ticks);
+            shown.io_over_device = shown.io_over_device.max(ahead);
+            device.ticks = stat.io_ticks.saturating_sub(shown.io_over_device);
+            device.time_in_queue = lead(
+                device.time_in_queue,
+                device.ticks,
+                &mut shown.device_queue_over_device,
+            );
+        }
+        stat.time_in_queue = lead(stat.time_in_queue, stat.io_ticks, &mut shown.queue_over_io);
     }
 }
 
@@ -144,7 +175,7 @@ mod tests {
                 io_ticks,
                 ..Default::default()
             };
-            shown.within_wall_time(&mut stat);
+            shown.in_order(&mut stat);
             assert_eq!(stat.io_ticks, expected);
         }
     }
