@@ -406,12 +406,9 @@ impl Account {
         }
     }
 
-    /// Returns a group's latency histograms; `None` on a bio-based device. Process context.
-    pub(crate) fn latency(&self, group: StatGroup) -> Option<hist::Latency> {
-        Some(hist::Latency {
-            total: hist::Counts::read(self.latency.as_ref()?, group),
-            device: self.device_latency(group),
-        })
+    /// Returns a group's histogram of latencies; `None` on a bio-based device. Process context.
+    pub(crate) fn latency(&self, group: StatGroup) -> Option<hist::Counts> {
+        Some(hist::Counts::read(self.latency.as_ref()?, group))
     }
 
     /// Lets the 64-bit total catch up with the busy clock's 44 bits; to be called at least every

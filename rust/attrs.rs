@@ -6,6 +6,11 @@
 
 use crate::{
     acct::{
+        hist::{
+            Line,
+            DEVICE,
+            TOTAL, //
+        },
         nsec::Clock,
         sgrp::StatGroup,
         wire, //
@@ -134,9 +139,13 @@ fn show_latency(device: &Device, group: StatGroup, text: &mut Text<'_>) -> Resul
     if !device.bdev().queue().is_request_based() {
         return Err(not_supported());
     }
-    let latency = device
-        .account()
-        .and_then(|account| account.latency(group))
-        .unwrap_or_else(|| device.hooks().empty_latency());
-    Ok(write!(text, "{latency}")?)
+    let account = device.account();
+    // One after the other: a histogram is a kilobyte, and the stack is small.
+    let total = account.and_then(|account| account.latency(group));
+    write!(text, "{}", Line(TOTAL, &total.unwrap_or_default()))?;
+    if device.hooks().has_device_side() {
+        let at_driver = account.and_then(|account| account.device_latency(group));
+        write!(text, "{}", Line(DEVICE, &at_driver.unwrap_or_default()))?;
+    }
+    Ok(())
 }

@@ -21,6 +21,8 @@ mod disk;
 mod events;
 mod hooks;
 mod mode;
+#[cfg(CONFIG_KUNIT)]
+mod rig;
 mod sys;
 mod table;
 

@@ -171,3 +171,173 @@ impl<'a> Return<'a> {
         }
     }
 }
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_device_events)]
+mod tests {
+    use super::*;
+    use crate::{
+        account::Account,
+        acct::wire::DeviceSide,
+        rig::{
+            counts,
+            Rig, //
+        },
+        sys::fake::Request, //
+    };
+    use kernel::prelude::*;
+
+    fn side(account: &Account) -> DeviceSide {
+        account.device_side().unwrap_or_default()
+    }
+
+    /// Returns (at the driver, write completions in the driver's histogram).
+    fn device(account: &Account) -> (u64, u64) {
+        let latency = account.device_latency(StatGroup::Write).unwrap_or_default();
+        (side(account).in_flight, latency.0.iter().sum())
+    }
+
+    /// Makes sure that what comes next is later than what was.
+    fn time_passes() {
+        let then = Monotonic.now();
+        while Monotonic.now() == then {}
+    }
+
+    #[test]
+    fn a_request_is_at_the_driver_from_issue_to_completion() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        rig.issue(&rq);
+        assert_eq!(device(&rig.whole), (1, 0));
+        assert_eq!(device(&rig.part), (1, 0));
+        time_passes();
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(device(&rig.part), (0, 1));
+        let write = StatGroup::Write.index();
+        let stat = rig.whole.core_snapshot().stat;
+        let side = side(&rig.whole);
+        assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
+        assert!(side.ticks <= stat.io_ticks);
+        Ok(())
+    }
+
+    #[test]
+    fn a_request_that_fails_before_its_issue_was_never_there() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_requeue_ends_a_stay_and_not_the_request() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        rig.requeue(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        assert_eq!(side(&rig.whole).requeues, 1);
+        // It fails while it waits, or is issued again.
+        rig.issue(&rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(side(&rig.part).requeues, 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_requeue_without_an_issue_is_none() -> Result {
+        // As where the driver's queue was full before it looked at the request.
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.requeue(&rq);
+        assert_eq!(side(&rig.whole).requeues, 0);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_sequenced_write_leaves_the_driver_once() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rq.set_flush_sequence(true);
+        rig.issue(&rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        rq.set_flush_sequence(false);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn an_internal_flush_keeps_the_driver_busy_and_is_no_io() -> Result {
+        let rig = Rig::new()?;
+        let flush = rig.internal_flush()?;
+        rig.issue(&flush);
+        assert!(flush.shows_its_end());
+        assert_eq!(side(&rig.whole).in_flight, 1);
+        assert_eq!(side(&rig.part).in_flight, 0);
+        time_passes();
+        rig.done(&flush);
+        let after = side(&rig.whole);
+        assert_eq!(after.in_flight, 0);
+        assert!(after.nsecs[StatGroup::Flush.index()] > 0);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn the_kernels_own_stamp_of_the_issue_counts_where_it_sets_one() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        time_passes();
+        rq.kernel_stamps_issue(Monotonic.now().0 - 1);
+        rig.done(&rq);
+        let write = StatGroup::Write.index();
+        let side = side(&rig.whole);
+        assert!(side.nsecs[write] < side.ticks);
+        Ok(())
+    }
+
+    #[test]
+    fn passthrough_that_does_not_count_is_nowhere() -> Result {
+        let rig = Rig::new()?;
+        let mut command = Request::new(&rig.disk, 35)?;
+        rig.start(&mut command);
+        rig.issue(&command);
+        rig.done(&command);
+        assert_eq!(side(&rig.whole), DeviceSide::default());
+        Ok(())
+    }
+
+    #[test]
+    fn what_never_comes_back_is_written_off() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        rig.whole.write_off();
+        assert_eq!(device(&rig.whole).0, 0);
+        assert_eq!(rig.whole.anomalies().lost_starts, 1);
+        assert!(rig.whole.anomalies().bound_ns > 0);
+        Ok(())
+    }
+}

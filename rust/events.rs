@@ -148,72 +148,17 @@ fn end(
 #[cfg(CONFIG_KUNIT)]
 #[kernel::macros::kunit_tests(blkacct_events)]
 mod tests {
-    use super::*;
-    use crate::sys::fake::{
-        Disk,
-        Request, //
+    use crate::{
+        rig::{
+            counts,
+            Rig, //
+        },
+        sys::fake::{
+            Disk,
+            Request, //
+        }, //
     };
-    use kernel::{
-        prelude::*,
-        sync::Arc, //
-    };
-
-    /// A disk with a partition, both in mode 2, and what happens to their requests.
-    struct Rig {
-        devices: Devices,
-        disk: Disk,
-        whole: Arc<Account>,
-        part: Arc<Account>,
-    }
-
-    impl Rig {
-        fn new() -> Result<Self> {
-            let disk = Disk::new()?;
-            let (whole, part) = (Account::new(1, true)?, Account::new(1, true)?);
-            whole.open_for_test();
-            part.open_for_test();
-            let entries = [
-                Entry {
-                    key: disk.whole(),
-                    account: whole.clone(),
-                    disk: None,
-                },
-                Entry {
-                    key: disk.partition(),
-                    account: part.clone(),
-                    disk: Some(whole.clone()),
-                },
-            ];
-            let devices = Published::empty();
-            drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
-            Ok(Self {
-                devices,
-                disk,
-                whole,
-                part,
-            })
-        }
-
-        fn write(&self) -> Result<Request<'_>> {
-            Request::new(&self.disk, 1)
-        }
-
-        fn start(&self, rq: &mut Request<'_>) {
-            Start::event(&self.devices, rq.get(), &InProbe::test());
-            rq.kernel_starts();
-        }
-
-        fn done(&self, rq: &Request<'_>) {
-            Done::event(&self.devices, rq.get(), &InProbe::test());
-        }
-    }
-
-    /// Returns (in flight, completed writes, absorbed).
-    fn counts(account: &Account) -> (u64, u64, u64) {
-        let snapshot = account.core_snapshot();
-        let write = snapshot.stat.groups[StatGroup::Write.index()];
-        (snapshot.stat.in_flight, write.ios, snapshot.absorbed)
-    }
+    use kernel::prelude::*;
 
     #[test]
     fn a_partitions_request_counts_on_its_disk_too() -> Result {
@@ -275,7 +220,7 @@ mod tests {
         let (mut first, mut second) = (rig.write()?, rig.write()?);
         rig.start(&mut first);
         rig.start(&mut second);
-        Merge::event(&rig.devices, second.get(), &InProbe::test());
+        rig.merge(&second);
         assert_eq!(counts(&rig.whole), (1, 0, 1));
         rig.done(&first);
         assert_eq!(counts(&rig.whole), (0, 1, 1));

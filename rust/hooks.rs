@@ -7,10 +7,7 @@
 
 use crate::{
     account::Account,
-    acct::{
-        hist::Latency,
-        wire, //
-    },
+    acct::wire,
     device_events::{
         Failed,
         Issue,
@@ -254,14 +251,6 @@ impl Hooks {
         wire::Stat {
             errors: request_based.then_some(0),
             device: (request_based && self.has_device_side()).then(Default::default),
-            ..Default::default()
-        }
-    }
-
-    /// Returns the form that a latency file has, with nothing counted.
-    pub(crate) fn empty_latency(&self) -> Latency {
-        Latency {
-            device: self.has_device_side().then(Default::default),
             ..Default::default()
         }
     }

@@ -119,13 +119,13 @@ impl Account {
     }
 
     /// Reads the device side, if there is one. Process context.
-    pub(super) fn device_side(&self) -> Option<DeviceSide> {
+    pub(crate) fn device_side(&self) -> Option<DeviceSide> {
         let share = self.device.as_deref()?;
         Some(device::read(&share.busy, &share.queue, share, &Monotonic))
     }
 
     /// Returns the histogram of a group's times at the driver. Process context.
-    pub(super) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
+    pub(crate) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
         let share = self.device.as_deref()?;
         Some(hist::Counts::read(&share.latency, group))
     }

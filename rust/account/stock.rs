@@ -110,10 +110,12 @@ pub(super) fn fill_in(
         groups[group.index()].sectors = shown[coarse];
         groups[group.index()].merges = kernel[coarse].merges;
     }
-    // The kernel times its internal flushes itself, in ns.
-    let flush = &kernel[kernel_index(Classic::Flush)];
-    groups[StatGroup::Flush.index()].ios = flush.ios;
-    groups[StatGroup::Flush.index()].nsecs = flush.nsecs;
+    // The kernel times its internal flushes itself, in ns. A flush that comes as a request, to a
+    // path of dm-multipath, is none of these.
+    let flush = &mut groups[StatGroup::Flush.index()];
+    let internal = &kernel[kernel_index(Classic::Flush)];
+    flush.ios = flush.ios.wrapping_add(internal.ios);
+    flush.nsecs = flush.nsecs.wrapping_add(internal.nsecs);
 }
 
 /// Returns the kernel's number of a stat group, `enum stat_group`.
@@ -177,6 +179,40 @@ mod tests {
             };
             shown.in_order(&mut stat);
             assert_eq!(stat.io_ticks, expected);
+        }
+    }
+
+    #[test]
+    fn times_read_one_after_the_other_are_shown_in_order() {
+        let mut shown = Shown::default();
+        // (time, io, queue, device, device queue) as read, and what is shown but for the time.
+        for (read, expected) in [
+            ((1000, 100, 100, 50, 50), (100, 100, 50, 50)),
+            // The queue's time was read too early, the device's too late.
+            ((1100, 200, 150, 190, 180), (200, 200, 150, 150)),
+            // And nothing was lost.
+            ((1200, 250, 260, 190, 195), (250, 260, 190, 195)),
+        ] {
+            let mut stat = wire::Stat {
+                time_ns: read.0,
+                io_ticks: read.1,
+                time_in_queue: read.2,
+                device: Some(wire::DeviceSide {
+                    ticks: read.3,
+                    time_in_queue: read.4,
+                    ..Default::default()
+                }),
+                ..Default::default()
+            };
+            shown.in_order(&mut stat);
+            let device = stat.device.unwrap_or_default();
+            let times = (
+                stat.io_ticks,
+                stat.time_in_queue,
+                device.ticks,
+                device.time_in_queue,
+            );
+            assert_eq!(times, expected);
         }
     }
 
