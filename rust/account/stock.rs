@@ -55,10 +55,12 @@ struct Leads {
     device_queue_over_device: u64,
 }
 
-/// Returns `upper`, raised to lead `lower` by no less than the last time.
-fn lead(upper: u64, lower: u64, last: &mut u64) -> u64 {
-    *last = upper.saturating_sub(lower).max(*last);
-    lower.saturating_add(*last)
+impl Leads {
+    /// Returns a lead that has been read, or the largest that was shown.
+    fn of(upper: u64, lower: u64, last: &mut u64) -> u64 {
+        *last = upper.saturating_sub(lower).max(*last);
+        *last
+    }
 }
 
 impl Shown {
@@ -68,25 +70,30 @@ impl Shown {
     /// the read takes. None goes further than that: where nothing is under way all are as they were
     /// read, once they lead each other by as much as they did.
     pub(super) fn in_order(&mut self, stat: &mut wire::Stat) {
+        let queue = Leads::of(
+            stat.time_in_queue,
+            stat.io_ticks,
+            &mut self.lead.queue_over_io,
+        );
         // A start that is held up between its clock reading and its entry into the root is seen
         // late, and its first moments with it. They are shown as the time allows; none is lost.
         let wall = stat.time_ns.saturating_sub(self.time_ns);
         stat.io_ticks = stat.io_ticks.min(self.io_ticks.saturating_add(wall));
         self.time_ns = stat.time_ns;
         self.io_ticks = stat.io_ticks;
+        stat.time_in_queue = stat.io_ticks.saturating_add(queue);
 
-        let shown = &mut self.lead;
         if let Some(device) = &mut stat.device {
-            let ahead = stat.io_ticks.saturating_sub(device.ticks);
-            shown.io_over_device = shown.io_over_device.max(ahead);
-            device.ticks = stat.io_ticks.saturating_sub(shown.io_over_device);
-            device.time_in_queue = lead(
+            let lead = &mut self.lead;
+            let queue = Leads::of(
                 device.time_in_queue,
                 device.ticks,
-                &mut shown.device_queue_over_device,
+                &mut lead.device_queue_over_device,
             );
+            let idle = Leads::of(stat.io_ticks, device.ticks, &mut lead.io_over_device);
+            device.ticks = stat.io_ticks.saturating_sub(idle);
+            device.time_in_queue = device.ticks.saturating_add(queue);
         }
-        stat.time_in_queue = lead(stat.time_in_queue, stat.io_ticks, &mut shown.queue_over_io);
     }
 }
 
