@@ -50,6 +50,7 @@ use crate::{
         percpu::{
             self,
             Counters,
+            Here,
             Pinned, //
         }, //
     }, //
@@ -80,6 +81,7 @@ pub(crate) struct Account {
     busy: Busy,
     /// A power of two of them; a hardware queue has the one its number leads to.
     leaves: KVec<Leaves>,
+    no_leaves: Leaves,
     cells: Counters<{ Cell::COUNT }>,
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
@@ -140,6 +142,7 @@ impl Account {
             pin_init!(Self {
                 busy: Busy::default(),
                 leaves,
+                no_leaves: Leaves::default(),
                 cells,
                 latency,
                 device,
@@ -245,7 +248,7 @@ impl Account {
                 self.anomaly(&self.lost_starts, now.since(opened));
             }
         }
-        let here = Here(&self.cells, &pin);
+        let here = self.cells.here(&pin);
         for (count, group) in [
             (stray.reads, StatGroup::Read),
             (stray.writes, StatGroup::Write),
@@ -271,21 +274,23 @@ impl Account {
         self.counting.store(true, Relaxed);
     }
 
-    fn leaves(&self, hardware_queue: usize) -> Option<&Leaves> {
-        self.leaves
-            .get(hardware_queue & self.leaves.len().wrapping_sub(1))
+    #[inline(always)]
+    fn leaves(&self, hardware_queue: usize) -> &Leaves {
+        let place = hardware_queue & self.leaves.len().wrapping_sub(1);
+        // There is one at every place, which only we know.
+        self.leaves.get(place).unwrap_or(&self.no_leaves)
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
     #[inline(always)]
-    pub(crate) fn start(&self, hardware_queue: usize) -> Option<Arrival<'_>> {
-        Some(self.busy.start(&self.leaves(hardware_queue)?.io))
+    pub(crate) fn start(&self, hardware_queue: usize) -> Arrival<'_> {
+        self.busy.start(&self.leaves(hardware_queue).io)
     }
 
     /// Begins an end on a hardware queue; see [`Busy::end`].
     #[inline(always)]
-    pub(crate) fn end(&self, hardware_queue: usize) -> Option<Departure<'_>> {
-        Some(self.busy.end(&self.leaves(hardware_queue)?.io))
+    pub(crate) fn end(&self, hardware_queue: usize) -> Departure<'_> {
+        self.busy.end(&self.leaves(hardware_queue).io)
     }
 
     /// Completes a start and books it; returns its time.
@@ -299,7 +304,7 @@ impl Account {
         sectors: impl FnOnce() -> u64,
     ) -> Nsec {
         let time = self.time(arrival.commit(now, &Monotonic));
-        slot::start(&Here(&self.cells, pin), time, group, sectors);
+        slot::start(&self.cells.here(pin), time, group, sectors);
         time
     }
 
@@ -330,7 +335,7 @@ impl Account {
         if time < start_time {
             self.anomaly(&self.clamped, start_time.since(time));
         }
-        slot::end(&Here(&self.cells, pin), time, group, start_time);
+        slot::end(&self.cells.here(pin), time, group, start_time);
         self.took(pin, group, start_time, time);
         time
     }
@@ -339,7 +344,7 @@ impl Account {
     #[inline(always)]
     fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
         if let Some(latency) = &self.latency {
-            hist::count_span(&Here(&latency.0, pin), group, start, end);
+            hist::count_span(&latency.0.here(pin), group, start, end);
         }
     }
 
@@ -356,7 +361,7 @@ impl Account {
         let Some(time) = self.left(departure, now, start_time) else {
             return now;
         };
-        slot::absorbed(&Here(&self.cells, pin), time, group);
+        slot::absorbed(&self.cells.here(pin), time, group);
         time
     }
 
@@ -442,18 +447,15 @@ impl Slots for Histograms {
     }
 }
 
-/// The counters of the current CPU.
-struct Here<'a, const N: usize>(&'a Counters<N>, &'a Pinned);
-
 impl<const N: usize> Slot for Here<'_, N> {
     #[inline(always)]
     fn add(&self, cell: Cell, n: u64) {
-        self.0.add(self.1, cell.index(), n);
+        Here::add(self, cell.index(), n);
     }
 
     #[inline(always)]
     fn count(&self, cell: Cell) {
-        self.0.count(self.1, cell.index());
+        Here::count(self, cell.index());
     }
 }
 

@@ -38,10 +38,7 @@ use crate::{
             OnRequest, //
         }, //
     },
-    table::{
-        with_accounts,
-        Entry, //
-    }, //
+    table::Entry, //
 };
 use kernel::str::CStr;
 
@@ -69,20 +66,27 @@ impl OnRequest for Issue {
             return;
         };
         let pin = Pinned::new();
-        with_accounts!(entry, accounts => issue(accounts, rq, &pin));
+        match &entry.disk {
+            None => issue(&entry.account, None, rq, &pin),
+            Some(disk) => issue(&entry.account, Some(disk), rq, &pin),
+        }
     }
 }
 
 #[inline(always)]
-fn issue<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
-    let arrivals = accounts.map(|account| account.issue(rq.hardware_queue()));
+fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
+    let to_outer = outer.and_then(|account| account.issue(rq.hardware_queue()));
+    let to_inner = inner.issue(rq.hardware_queue());
     let mut now = Monotonic.now();
     rq.set_issued(now);
     // The kernel may be about to stamp the issue: with this time, not the plug's older one.
     request::set_plug_clock(now);
     // From the outside in, as at the start.
-    for arrival in arrivals.into_iter().rev().flatten() {
+    if let Some(arrival) = to_outer {
         now = arrival.issued(now, pin);
+    }
+    if let Some(arrival) = to_inner {
+        arrival.issued(now, pin);
     }
 }
 
@@ -98,14 +102,10 @@ impl OnRequest for Requeue {
             return;
         };
         let pin = Pinned::new();
-        with_accounts!(entry, accounts => requeue(accounts, rq, &pin));
-    }
-}
-
-fn requeue<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
-    if let Some(stay) = Return::begin(accounts, rq) {
-        rq.set_returned();
-        stay.requeued(Monotonic.now(), pin);
+        if let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) {
+            rq.set_returned();
+            stay.requeued(Monotonic.now(), &pin);
+        }
     }
 }
 
@@ -119,7 +119,10 @@ impl OnRequest for Failed {
 
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         if let Some(entry) = staying(devices, rq, probe) {
-            with_accounts!(entry, accounts => accounts.into_iter().for_each(Account::failed));
+            entry.account.failed();
+            if let Some(disk) = &entry.disk {
+                disk.failed();
+            }
         }
     }
 }
@@ -130,36 +133,38 @@ pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         return;
     };
     let pin = Pinned::new();
-    with_accounts!(entry, accounts => step_done_on(accounts, rq, &pin));
-}
-
-fn step_done_on<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
-    let Some(stay) = Return::begin(accounts, rq) else {
+    let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) else {
         return;
     };
-    let now = stay.completed(Monotonic.now(), pin);
-    if !rq.is_internal_flush() {
-        return rq.set_returned();
-    }
-    for account in accounts {
-        account.flushed(pin, rq.start_time(), now);
+    let now = stay.completed(Monotonic.now(), &pin);
+    if rq.is_internal_flush() {
+        entry.account.flushed(&pin, rq.start_time(), now);
+    } else {
+        rq.set_returned();
     }
 }
 
-/// The return of a request from the driver, on all its accounts: it waits for the time.
-pub(crate) struct Return<'a, const N: usize> {
-    stays: [Option<AtDevice<'a, Departure<'a>>>; N],
+/// The return of a request from the driver, on its device and on its whole disk if that is another:
+/// it waits for the time.
+pub(crate) struct Return<'a> {
+    inner: Option<AtDevice<'a, Departure<'a>>>,
+    outer: Option<AtDevice<'a, Departure<'a>>>,
     group: StatGroup,
     issued: Nsec,
 }
 
-impl<'a, const N: usize> Return<'a, N> {
+impl<'a> Return<'a> {
     /// Begins the return of a request, if the driver has it. Read the clock next.
     #[inline(always)]
-    pub(crate) fn begin(accounts: [&'a Account; N], rq: RqRef<'_>) -> Option<Self> {
+    pub(crate) fn begin(
+        inner: &'a Account,
+        outer: Option<&'a Account>,
+        rq: RqRef<'_>,
+    ) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            stays: accounts.map(|account| account.come_back(rq.hardware_queue())),
+            inner: inner.come_back(rq.hardware_queue()),
+            outer: outer.and_then(|account| account.come_back(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
         })
@@ -168,7 +173,10 @@ impl<'a, const N: usize> Return<'a, N> {
     /// Completes the return of a request that is done; returns its time.
     #[inline(always)]
     pub(crate) fn completed(self, mut now: Nsec, pin: &Pinned) -> Nsec {
-        for stay in self.stays.into_iter().flatten() {
+        if let Some(stay) = self.inner {
+            now = stay.completed(now, pin, self.group, self.issued);
+        }
+        if let Some(stay) = self.outer {
             now = stay.completed(now, pin, self.group, self.issued);
         }
         now
@@ -177,8 +185,11 @@ impl<'a, const N: usize> Return<'a, N> {
     /// Completes the return of a request that is requeued.
     #[inline(always)]
     fn requeued(self, mut now: Nsec, pin: &Pinned) {
-        for stay in self.stays.into_iter().flatten() {
+        if let Some(stay) = self.inner {
             now = stay.requeued(now, pin, self.group, self.issued);
+        }
+        if let Some(stay) = self.outer {
+            stay.requeued(now, pin, self.group, self.issued);
         }
     }
 }

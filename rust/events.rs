@@ -35,7 +35,6 @@ use crate::{
         }, //
     },
     table::{
-        with_accounts,
         Entry,
         Table, //
     }, //
@@ -70,23 +69,28 @@ impl OnRequest for Start {
             return;
         };
         let pin = Pinned::new();
-        with_accounts!(entry, accounts => start(accounts, rq, &pin));
+        match &entry.disk {
+            None => start(&entry.account, None, rq, &pin),
+            Some(disk) => start(&entry.account, Some(disk), rq, &pin),
+        }
     }
 }
 
+/// Starts a request on its device, and on its whole disk if that is another. Compiled for either
+/// case, as is all that follows.
 #[inline(always)]
-fn start<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
+fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
     let group = StatGroup::of(rq.op());
-    let arrivals = accounts.map(|account| account.start(rq.hardware_queue()));
+    let to_outer = outer.map(|account| account.start(rq.hardware_queue()));
+    let to_inner = inner.start(rq.hardware_queue());
     let mut now = Monotonic.now();
     // The kernel is about to stamp the request: with this time, not the plug's older one.
     request::set_plug_clock(now);
     // From the outside in: what is in flight on a partition is so on its disk.
-    for (account, arrival) in accounts.into_iter().zip(arrivals).rev() {
-        if let Some(arrival) = arrival {
-            now = account.started(arrival, now, pin, group, || rq.sectors());
-        }
+    if let (Some(account), Some(arrival)) = (outer, to_outer) {
+        now = account.started(arrival, now, pin, group, || rq.sectors());
     }
+    inner.started(to_inner, now, pin, group, || rq.sectors());
 }
 
 /// A request is done.
@@ -136,27 +140,31 @@ fn end(
         return;
     };
     let pin = Pinned::new();
-    with_accounts!(entry, accounts => end_on(accounts, rq, &pin, book));
+    match &entry.disk {
+        None => end_on(&entry.account, None, rq, &pin, book),
+        Some(disk) => end_on(&entry.account, Some(disk), rq, &pin, book),
+    }
 }
 
 #[inline(always)]
-fn end_on<const N: usize>(
-    accounts: [&Account; N],
+fn end_on(
+    inner: &Account,
+    outer: Option<&Account>,
     rq: RqRef<'_>,
     pin: &Pinned,
     book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
 ) {
-    let at_driver = Return::begin(accounts, rq);
-    let departures = accounts.map(|account| account.end(rq.hardware_queue()));
+    let at_driver = Return::begin(inner, outer, rq);
+    let from_inner = inner.end(rq.hardware_queue());
+    let from_outer = outer.map(|account| account.end(rq.hardware_queue()));
     let mut now = Monotonic.now();
     // From the inside out, and its stay at the driver before all.
     if let Some(at_driver) = at_driver {
         now = at_driver.completed(now, pin);
     }
-    for (account, departure) in accounts.into_iter().zip(departures) {
-        if let Some(departure) = departure {
-            now = book(account, departure, now, pin);
-        }
+    now = book(inner, from_inner, now, pin);
+    if let (Some(account), Some(departure)) = (outer, from_outer) {
+        book(account, departure, now, pin);
     }
 }
 

@@ -22,32 +22,13 @@ pub(crate) struct Entry {
     pub(crate) disk: Option<Arc<Account>>,
 }
 
-/// Evaluates an expression with the accounts that an event of an entry's device counts for, as an
-/// array of references: the partition's, if it is one, and the whole disk's. It is compiled once
-/// for either case, as most I/O is on one device.
-macro_rules! with_accounts {
-    ($entry:expr, $accounts:ident => $body:expr) => {
-        match &$entry.disk {
-            None => {
-                let $accounts = [&*$entry.account];
-                $body
-            }
-            Some(disk) => {
-                let $accounts = [&*$entry.account, &**disk];
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_accounts;
-
 /// A hash table with open addressing, at most half full.
 ///
 /// # Invariants
 ///
-/// `places` has `2^bits` elements, of which at least one is empty.
+/// `places` has `2^(64 - shift)` elements, of which at least one is empty.
 pub(crate) struct Table {
-    bits: u32,
+    shift: u32,
     places: KVec<Option<Entry>>,
 }
 
@@ -65,7 +46,7 @@ impl Table {
         }
         // INVARIANT: Twice as many places as entries, and never none.
         let mut table = Self {
-            bits: size.trailing_zeros(),
+            shift: u64::BITS - size.trailing_zeros(),
             places,
         };
         for entry in entries {
@@ -79,7 +60,7 @@ impl Table {
     #[inline(always)]
     fn place(&self, key: Key) -> usize {
         let mask = self.places.len().wrapping_sub(1);
-        let mut at = key.hash(self.bits);
+        let mut at = key.hash(self.shift);
         // Ends at an empty place, by the type invariants.
         while let Some(Some(entry)) = self.places.get(at) {
             if entry.key == key {

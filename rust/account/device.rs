@@ -8,7 +8,6 @@
 
 use super::{
     Account,
-    Here,
     Histograms, //
 };
 use crate::{
@@ -97,7 +96,7 @@ impl Account {
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.start(&self.leaves(hardware_queue)?.device),
+            step: share.busy.start(&self.leaves(hardware_queue).device),
         })
     }
 
@@ -108,7 +107,7 @@ impl Account {
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.end(&self.leaves(hardware_queue)?.device),
+            step: share.busy.end(&self.leaves(hardware_queue).device),
         })
     }
 
@@ -146,7 +145,7 @@ impl Account {
             }
         }
         if strays > 0 {
-            device::write_off(&Here(&share.cells, pin), Monotonic.now(), strays);
+            device::write_off(&share.cells.here(pin), Monotonic.now(), strays);
         }
     }
 }
@@ -156,7 +155,7 @@ impl AtDevice<'_, Arrival<'_>> {
     #[inline(always)]
     pub(crate) fn issued(self, now: Nsec, pin: &Pinned) -> Nsec {
         let time = self.account.time(self.step.commit(now, &Monotonic));
-        device::issue(&Here(&self.share.cells, pin), time);
+        device::issue(&self.share.cells.here(pin), time);
         time
     }
 }
@@ -169,8 +168,8 @@ impl AtDevice<'_, Departure<'_>> {
         let Some(time) = self.account.left(self.step, now, issued) else {
             return now;
         };
-        device::come_back(&Here(&share.cells, pin), time, group, issued);
-        hist::count_span(&Here(&share.latency.0, pin), group, issued, time);
+        device::come_back(&share.cells.here(pin), time, group, issued);
+        hist::count_span(&share.latency.0.here(pin), group, issued, time);
         time
     }
 
@@ -181,7 +180,7 @@ impl AtDevice<'_, Departure<'_>> {
         let Some(time) = self.account.left(self.step, now, issued) else {
             return now;
         };
-        device::requeue(&Here(&share.cells, pin), time, group, issued);
+        device::requeue(&share.cells.here(pin), time, group, issued);
         time
     }
 }

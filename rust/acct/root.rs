@@ -138,11 +138,11 @@ impl Root {
     fn try_arrive(&self, word: Word, t: Nsec) -> Option<Stamp> {
         let stamp = self.stamp(t);
         let next = match word.rank() {
-            IDLE => word.ranked(SOLE).turned(stamp.time),
-            SOLE => word.ranked(SHARED.wrapping_add(1)),
-            rank => word.ranked(rank.wrapping_add(1)),
+            IDLE => word.begun(stamp.time),
+            SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
+            rank => word.ranked(rank.wrapping_add(1)).renewed(),
         };
-        if !self.swap(word, next.renewed()) {
+        if !self.swap(word, next) {
             return None;
         }
         if word.rank() == IDLE {
@@ -209,7 +209,7 @@ impl Root {
         let stamp = self.stamp(t);
         let next = match word.rank() {
             IDLE => return Err(IDLE),
-            SOLE => word.ranked(IDLE).turned(stamp.time),
+            SOLE => word.ended(stamp.time),
             rank => word.ranked(rank.wrapping_sub(1)),
         };
         if !self.swap(word, next) {

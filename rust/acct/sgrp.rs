@@ -134,9 +134,13 @@ impl StatGroup {
     /// Returns the direction in which the group's I/O is in flight.
     #[inline(always)]
     pub const fn direction(self) -> Direction {
-        match self {
-            Self::Read | Self::Flush | Self::DrvIn => Direction::Read,
-            _ => Direction::Write,
+        const READS: u32 = 1 << StatGroup::Read as u32
+            | 1 << StatGroup::Flush as u32
+            | 1 << StatGroup::DrvIn as u32;
+        if READS >> self.index() & 1 == 1 {
+            Direction::Read
+        } else {
+            Direction::Write
         }
     }
 
@@ -157,6 +161,10 @@ impl StatGroup {
     /// These never merge, so the start knows the size. The kernel lumps them into another group.
     #[inline(always)]
     pub(super) const fn own_sectors(self) -> Option<usize> {
+        // The common groups first, in one comparison.
+        if self.index() < Self::ZoneAppend.index() {
+            return None;
+        }
         match self {
             Self::ZoneAppend => Some(0),
             Self::WriteZeroes => Some(1),

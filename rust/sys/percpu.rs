@@ -79,29 +79,10 @@ impl<const N: usize> Counters<N> {
         Ok(Self { base: base.cast() })
     }
 
-    /// Adds `n`, wrapping, to counter `index` of the CPU that `pin` holds.
-    ///
-    /// An index out of bounds adds nothing.
+    /// Returns the counters of the CPU that `pin` holds.
     #[inline(always)]
-    pub(crate) fn add(&self, _pin: &Pinned, index: usize, n: u64) {
-        if index >= N {
-            return;
-        }
-        // SAFETY: A counter of this allocation, by the type invariants and the test. The pin keeps
-        // preemption off.
-        unsafe { add_here(self.base.cast::<u64>().wrapping_add(index), n) };
-    }
-
-    /// Adds one to counter `index` of the CPU that `pin` holds, wrapping.
-    ///
-    /// An index out of bounds adds nothing.
-    #[inline(always)]
-    pub(crate) fn count(&self, _pin: &Pinned, index: usize) {
-        if index >= N {
-            return;
-        }
-        // SAFETY: As in `add`.
-        unsafe { count_here(self.base.cast::<u64>().wrapping_add(index)) };
+    pub(crate) fn here<'a>(&'a self, pin: &'a Pinned) -> Here<'a, N> {
+        Here(self.base, pin)
     }
 
     /// Loads counter `index` of `cpu`, with acquire ordering; zero if there is no such CPU.
@@ -122,6 +103,38 @@ impl<const N: usize> Counters<N> {
         // SAFETY: A counter of a possible CPU by the type invariants (see `possible`), live while
         // `self` is, and only accessed as a word.
         unsafe { Atomic::from_ptr(cell) }.load(Acquire)
+    }
+}
+
+/// The counters of the current CPU.
+///
+/// # Invariants
+///
+/// The pointer is that of [`Counters`] which outlive this value. (Not a reference to them: that
+/// would be read anew for each add.)
+#[derive(Clone, Copy)]
+pub(crate) struct Here<'a, const N: usize>(*mut [u64; N], &'a Pinned);
+
+impl<const N: usize> Here<'_, N> {
+    /// Adds `n`, wrapping, to counter `index`. An index out of bounds adds nothing.
+    #[inline(always)]
+    pub(crate) fn add(&self, index: usize, n: u64) {
+        if index >= N {
+            return;
+        }
+        // SAFETY: A counter of the allocation, by the type invariants and the test. The pin keeps
+        // preemption off.
+        unsafe { add_here(self.0.cast::<u64>().wrapping_add(index), n) };
+    }
+
+    /// Adds one, wrapping, to counter `index`. An index out of bounds adds nothing.
+    #[inline(always)]
+    pub(crate) fn count(&self, index: usize) {
+        if index >= N {
+            return;
+        }
+        // SAFETY: As in `add`.
+        unsafe { count_here(self.0.cast::<u64>().wrapping_add(index)) };
     }
 }
 
@@ -222,7 +235,7 @@ mod tests {
         assert_eq!(sum(&counters, 0), 0);
         for _ in 0..10 {
             let pin = Pinned::new();
-            counters.add(&pin, 1, 4);
+            counters.here(&pin).add(1, 4);
         }
         assert_eq!(sum(&counters, 0), 0);
         assert_eq!(sum(&counters, 1), 40);
@@ -234,8 +247,8 @@ mod tests {
     fn a_counter_wraps() -> Result {
         let counters = Counters::<1>::new()?;
         let pin = Pinned::new();
-        counters.add(&pin, 0, u64::MAX);
-        counters.add(&pin, 0, 3);
+        counters.here(&pin).add(0, u64::MAX);
+        counters.here(&pin).add(0, 3);
         drop(pin);
         assert_eq!(sum(&counters, 0), 2);
         Ok(())
@@ -245,7 +258,8 @@ mod tests {
     fn out_of_bounds_is_nothing() -> Result {
         let counters = Counters::<1>::new()?;
         let pin = Pinned::new();
-        counters.add(&pin, 1, 5);
+        counters.here(&pin).add(1, 5);
+        counters.here(&pin).count(1);
         drop(pin);
         assert_eq!(counters.load(u32::MAX, 0), 0);
         assert_eq!(counters.load(0, 1), 0);
