@@ -9,7 +9,8 @@
 # How long modes flip, in seconds. The long run is 60; this is what all tests can spare.
 FLIP_SECONDS=${BLKACCT_FLIP_SECONDS:-20}
 # The null_blk disk has two queues, as has the virtio disk the host attached; the third
-# device is a linear one on a target that delays.
+# device is a linear one on a target that delays. Each needs 40 ms for 32 requests, so that
+# all are in flight most of the time, and the machine has time for the rest.
 declare -a devices
 
 # under_load COMMAND...: runs COMMAND while all devices are busy in mode 2 and watched.
@@ -77,7 +78,12 @@ flip() {
 		sleep 0.1
 	done
 	echo "$1: $flips flips, $full of them refused for want of room"
-	within "$1: flips" $flips $((FLIP_SECONDS / 4)) $((10 * FLIP_SECONDS))
+	# Each mode twice, however slow the machine is.
+	within "$1: flips" $flips 6 $((10 * FLIP_SECONDS))
+	# In mode 0 the kernel does not see the load either.
+	mode "$1" 1
+	# A device that was refused is not for long, though it is never idle.
+	eventually 20 mode "$1" 2
 }
 
 modes_flip() {
@@ -102,6 +108,7 @@ suspend_to_idle() {
 		echo freeze >/sys/power/state
 		same "suspends" $(($(</sys/power/suspend_stats/success) - before)) 1
 		load_is_on "${devices[@]}"
+		sleep 1
 	done
 	echo none >/sys/power/pm_test
 }
@@ -132,9 +139,9 @@ clean_up() {
 clean_up
 load_module
 modprobe -a dm-mod dm-delay bfq kyber-iosched mq-deadline
-add_null fast submit_queues=2 completion_nsec=8000000
+add_null fast submit_queues=2 completion_nsec=40000000
 add_null under size=64
-add_dm delay "0 65536 delay /dev/under 0 8"
+add_dm delay "0 65536 delay /dev/under 0 40"
 delay=$dm
 add_dm top "0 32768 linear /dev/$delay 0"
 top=$dm
