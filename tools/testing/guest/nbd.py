@@ -14,7 +14,7 @@ import sys
 import threading
 
 SET_SOCK, SET_BLKSIZE, DO_IT, SET_SIZE_BLOCKS = 0xAB00, 0xAB01, 0xAB03, 0xAB07
-BLOCK = 4096
+BLOCK = 512
 REQUEST, REPLY = struct.Struct(">IHHQQI"), struct.Struct(">IIQ")
 REPLY_MAGIC = 0x67446698
 READ, WRITE = 0, 1
