@@ -127,7 +127,7 @@ no_anomalies() {
 		same "$device inflight" "$(xargs <"$(sysfs "$device")/inflight")" "0 0"
 		# Late starts are the driver's, or those of an emulated CPU that stands still.
 		same "$device anomalies" "$(grep -v late_starts "$(sysfs "$device")/blkacct/anomalies" | xargs)" \
-			"clamped 0 orphans 0 lost_starts 0"
+			"clamped 0 orphans 0 lost_starts 0 bound_ns 0"
 	done
 }
 
