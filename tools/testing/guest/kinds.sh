@@ -98,8 +98,8 @@ make_nbd() {
 }
 nbd_is_on() { [ -e "$(sysfs nbd0)/pid" ] && [ "$(sectors nbd0)" -gt 0 ]; }
 drop_nbd() {
-	kill $server
-	wait $server || :
+	kill "$server"
+	wait "$server" || :
 	eventually 10 modprobe -qr nbd
 }
 

@@ -88,9 +88,9 @@ loading_again_starts_anew() {
 	counted now read.ios=10 read.sectors=80
 }
 
-loads_and_unloads_20_times() {
+loads_and_unloads_10_times() {
 	local round
-	for round in {1..20}; do
+	for round in {1..10}; do
 		unload_module
 		load_module
 		[ $((round % 2)) = 0 ] || mode early 2
@@ -114,6 +114,6 @@ ktap_test_result files_go_with_the_device files_go_with_the_device
 ktap_test_result probes_are_attached_in_mode_2_only probes_are_attached_in_mode_2_only
 ktap_test_result unloading_leaves_nothing unloading_leaves_nothing
 ktap_test_result loading_again_starts_anew loading_again_starts_anew
-ktap_test_result loads_and_unloads_20_times loads_and_unloads_20_times
+ktap_test_result loads_and_unloads_10_times loads_and_unloads_10_times
 clean_up
 ktap_finished

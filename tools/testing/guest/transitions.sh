@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # How long modes flip, in seconds. The long run is 60; this is what all tests can spare.
-FLIP_SECONDS=${BLKACCT_FLIP_SECONDS:-20}
+FLIP_SECONDS=${BLKACCT_FLIP_SECONDS:-10}
 # The null_blk disk has two queues, as has the virtio disk the host attached; the third
 # device is a linear one on a target that delays. Each needs 40 ms for 32 requests, so that
 # all are in flight most of the time, and the machine has time for the rest.
@@ -33,7 +33,7 @@ under_load() {
 
 cpus_go_and_come() {
 	local round cpu
-	for round in 1 2 3; do
+	for round in 1 2; do
 		for cpu in /sys/devices/system/cpu/cpu[1-9]*; do
 			echo 0 >"$cpu/online"
 			sleep 0.2
@@ -49,7 +49,7 @@ cpus_go_and_come() {
 
 schedulers_and_depths_change() {
 	local device scheduler requests
-	for scheduler in mq-deadline bfq none kyber mq-deadline none; do
+	for scheduler in mq-deadline bfq kyber none; do
 		for device in "${devices[@]:0:2}"; do
 			echo $scheduler >"$(sysfs "$device")/queue/scheduler"
 			grep -qF "[$scheduler]" "$(sysfs "$device")/queue/scheduler"
@@ -117,7 +117,7 @@ suspend_to_idle() {
 # new I/O waits until the device resumes.
 a_table_is_exchanged() {
 	local round
-	for round in {1..10}; do
+	for round in {1..6}; do
 		dmsetup reload top --table "0 32768 linear /dev/$delay $((round % 2 * 32768))"
 		dmsetup suspend top
 		sleep 0.1
