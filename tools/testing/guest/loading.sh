@@ -17,9 +17,12 @@ has_files() { # DEVICE
 	local directory
 	directory=$(sysfs "$1")/blkacct
 	same "$1 files" "$(cd "$directory" && stat -c '%n %a' -- * | xargs)" \
-		"anomalies 444 classic 444 in_flight 444 iostats $2 stat 444"
+		"anomalies 444 classic 444 in_flight 444 iostats $2$(
+			printf ' latency_%s 444' discard drv_in drv_out flush read write write_zeroes \
+				zone_append zone_mgmt
+		) stat 444"
 	same "$1 mode" "$(mode "$1")" 1
-	same "$1 numbers in stat" "$(wc -w <"$directory/stat")" 40
+	same "$1 numbers in stat" "$(wc -w <"$directory/stat")" 54
 }
 
 disks_that_are_there_have_files() {
