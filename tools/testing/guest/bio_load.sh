@@ -11,8 +11,10 @@ modes_change_with_io_in_flight() {
 	add_dm top "0 2048 linear /dev/$delay 0"
 	top=$dm
 	fio --ioengine=libaio --direct=1 --bs=4k --iodepth=32 --rw=randrw --time_based \
-		--runtime=15 --name=load --filename="/dev/$top" >/dev/null &
-	local load=$!
+		--runtime=300 --name=load --filename="/dev/$top" >/dev/null &
+	load=$!
+	trap 'kill $load 2>/dev/null || :' EXIT
+	load_is_on "$top"
 	python3 "$GUEST_DIR/steady.py" 12 "$top" &
 	local watch=$!
 	local file got
@@ -33,7 +35,7 @@ modes_change_with_io_in_flight() {
 	echo "$busy of 200 writes were refused for want of room"
 	wait $watch
 	mode "$top" 1
-	wait $load
+	stop_load
 	eventually 5 hooks_are_gone
 	no_anomalies "$top"
 	# And it can be entered again.
