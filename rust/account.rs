@@ -35,6 +35,10 @@ use crate::{
         wire, //
     },
     sys::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         bdev::{
             Bdev,
             BdevRef, //
@@ -57,10 +61,6 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
         Arc,
         Mutex, //
     }, //
@@ -162,7 +162,7 @@ impl Account {
     }
 
     /// Returns whether events count.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_counting(&self) -> bool {
         // ORDERING: Relaxed. It changes while the queue is frozen, which orders it with every
         // request before and after.
@@ -277,26 +277,26 @@ impl Account {
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(&self, hardware_queue: usize) -> Option<Arrival<'_>> {
         Some(self.busy.start(&self.leaves(hardware_queue)?.io))
     }
 
     /// Begins an end on a hardware queue; see [`Busy::end`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&self, hardware_queue: usize) -> Option<Departure<'_>> {
         Some(self.busy.end(&self.leaves(hardware_queue)?.io))
     }
 
     /// Completes a start and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn started(
         &self,
         arrival: Arrival<'_>,
         now: Nsec,
         pin: &Pinned,
         group: StatGroup,
-        sectors: u64,
+        sectors: impl FnOnce() -> u64,
     ) -> Nsec {
         let time = self.time(arrival.commit(now, &Monotonic));
         slot::start(&Here(&self.cells, pin), time, group, sectors);
@@ -305,7 +305,7 @@ impl Account {
 
     /// Completes an end and returns its time; `None` for an orphan that the kernel started at
     /// `start_time`, which is only counted.
-    #[inline]
+    #[inline(always)]
     fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
         let Some(stamp) = departure.commit(now, &Monotonic) else {
             self.anomaly(&self.orphans, now.since(start_time));
@@ -315,7 +315,7 @@ impl Account {
     }
 
     /// Completes an end by completion and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn done(
         &self,
         departure: Departure<'_>,
@@ -336,7 +336,7 @@ impl Account {
     }
 
     /// Counts a latency from `start` to `end` in the histogram of its group.
-    #[inline]
+    #[inline(always)]
     fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
         if let Some(latency) = &self.latency {
             hist::count_span(&Here(&latency.0, pin), group, start, end);
@@ -344,7 +344,7 @@ impl Account {
     }
 
     /// Completes an end by a merge into another request and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn merged(
         &self,
         departure: Departure<'_>,
@@ -360,7 +360,7 @@ impl Account {
         time
     }
 
-    #[inline]
+    #[inline(always)]
     fn time(&self, stamp: Stamp) -> Nsec {
         if stamp.clamped > 0 {
             self.anomaly(&self.clamped, stamp.clamped);
@@ -446,9 +446,14 @@ impl Slots for Histograms {
 struct Here<'a, const N: usize>(&'a Counters<N>, &'a Pinned);
 
 impl<const N: usize> Slot for Here<'_, N> {
-    #[inline]
+    #[inline(always)]
     fn add(&self, cell: Cell, n: u64) {
         self.0.add(self.1, cell.index(), n);
+    }
+
+    #[inline(always)]
+    fn count(&self, cell: Cell) {
+        self.0.count(self.1, cell.index());
     }
 }
 

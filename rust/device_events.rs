@@ -9,12 +9,12 @@
 //! idle.
 
 use crate::{
-    account::AtDevice,
+    account::{
+        Account,
+        AtDevice, //
+    },
     acct::{
-        busy::{
-            Arrival,
-            Departure, //
-        },
+        busy::Departure,
         nsec::{
             Clock,
             Nsec, //
@@ -38,12 +38,15 @@ use crate::{
             OnRequest, //
         }, //
     },
-    table::Entry, //
+    table::{
+        with_accounts,
+        Entry, //
+    }, //
 };
 use kernel::str::CStr;
 
 /// Returns the entry of the device on which a request's stay at the driver counts.
-#[inline]
+#[inline(always)]
 fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
     if rq.is_counted() {
         counting(devices, rq.counted_on(), probe)
@@ -66,16 +69,20 @@ impl OnRequest for Issue {
             return;
         };
         let pin = Pinned::new();
-        let arrivals: [Option<AtDevice<'_, Arrival<'_>>>; 2] = entry
-            .outside_in()
-            .map(|account| account?.issue(rq.hardware_queue()));
-        let mut now = Monotonic.now();
-        rq.set_issued(now);
-        // The kernel may be about to stamp the issue: with this time, not the plug's older one.
-        request::set_plug_clock(now);
-        for arrival in arrivals.into_iter().flatten() {
-            now = arrival.issued(now, &pin);
-        }
+        with_accounts!(entry, accounts => issue(accounts, rq, &pin));
+    }
+}
+
+#[inline(always)]
+fn issue<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
+    let arrivals = accounts.map(|account| account.issue(rq.hardware_queue()));
+    let mut now = Monotonic.now();
+    rq.set_issued(now);
+    // The kernel may be about to stamp the issue: with this time, not the plug's older one.
+    request::set_plug_clock(now);
+    // From the outside in, as at the start.
+    for arrival in arrivals.into_iter().rev().flatten() {
+        now = arrival.issued(now, pin);
     }
 }
 
@@ -91,10 +98,14 @@ impl OnRequest for Requeue {
             return;
         };
         let pin = Pinned::new();
-        if let Some(stay) = Return::begin(entry, rq) {
-            rq.set_returned();
-            stay.requeued(Monotonic.now(), &pin);
-        }
+        with_accounts!(entry, accounts => requeue(accounts, rq, &pin));
+    }
+}
+
+fn requeue<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
+    if let Some(stay) = Return::begin(accounts, rq) {
+        rq.set_returned();
+        stay.requeued(Monotonic.now(), pin);
     }
 }
 
@@ -108,54 +119,54 @@ impl OnRequest for Failed {
 
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         if let Some(entry) = staying(devices, rq, probe) {
-            for account in entry.inside_out().into_iter().flatten() {
-                account.failed();
-            }
+            with_accounts!(entry, accounts => accounts.into_iter().for_each(Account::failed));
         }
     }
 }
 
 /// A step of a flush sequence is done: the flush itself, or the data of a write that goes on.
-#[inline]
 pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     let Some(entry) = staying(devices, rq, probe) else {
         return;
     };
     let pin = Pinned::new();
-    let Some(stay) = Return::begin(entry, rq) else {
+    with_accounts!(entry, accounts => step_done_on(accounts, rq, &pin));
+}
+
+fn step_done_on<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
+    let Some(stay) = Return::begin(accounts, rq) else {
         return;
     };
-    let now = stay.completed(Monotonic.now(), &pin);
-    if rq.is_internal_flush() {
-        entry.account.flushed(&pin, rq.start_time(), now);
-    } else {
-        rq.set_returned();
+    let now = stay.completed(Monotonic.now(), pin);
+    if !rq.is_internal_flush() {
+        return rq.set_returned();
+    }
+    for account in accounts {
+        account.flushed(pin, rq.start_time(), now);
     }
 }
 
-/// The return of a request from the driver, at all levels: it waits for the time.
-pub(crate) struct Return<'a> {
-    stays: [Option<AtDevice<'a, Departure<'a>>>; 2],
+/// The return of a request from the driver, on all its accounts: it waits for the time.
+pub(crate) struct Return<'a, const N: usize> {
+    stays: [Option<AtDevice<'a, Departure<'a>>>; N],
     group: StatGroup,
     issued: Nsec,
 }
 
-impl<'a> Return<'a> {
+impl<'a, const N: usize> Return<'a, N> {
     /// Begins the return of a request, if the driver has it. Read the clock next.
-    #[inline]
-    pub(crate) fn begin(entry: &'a Entry, rq: RqRef<'_>) -> Option<Self> {
+    #[inline(always)]
+    pub(crate) fn begin(accounts: [&'a Account; N], rq: RqRef<'_>) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            stays: entry
-                .inside_out()
-                .map(|account| account?.come_back(rq.hardware_queue())),
+            stays: accounts.map(|account| account.come_back(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
         })
     }
 
     /// Completes the return of a request that is done; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(self, mut now: Nsec, pin: &Pinned) -> Nsec {
         for stay in self.stays.into_iter().flatten() {
             now = stay.completed(now, pin, self.group, self.issued);
@@ -164,7 +175,7 @@ impl<'a> Return<'a> {
     }
 
     /// Completes the return of a request that is requeued.
-    #[inline]
+    #[inline(always)]
     fn requeued(self, mut now: Nsec, pin: &Pinned) {
         for stay in self.stays.into_iter().flatten() {
             now = stay.requeued(now, pin, self.group, self.issued);
@@ -177,7 +188,6 @@ impl<'a> Return<'a> {
 mod tests {
     use super::*;
     use crate::{
-        account::Account,
         acct::wire::DeviceSide,
         rig::{
             counts,

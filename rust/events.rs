@@ -35,6 +35,7 @@ use crate::{
         }, //
     },
     table::{
+        with_accounts,
         Entry,
         Table, //
     }, //
@@ -45,7 +46,7 @@ use kernel::str::CStr;
 pub(crate) type Devices = Published<Table>;
 
 /// Returns the entry of a device whose events count.
-#[inline]
+#[inline(always)]
 pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
         .get(probe)?
@@ -69,16 +70,21 @@ impl OnRequest for Start {
             return;
         };
         let pin = Pinned::new();
-        let group = StatGroup::of(rq.op());
-        let levels = entry.outside_in();
-        let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
-        let mut now = Monotonic.now();
-        // The kernel is about to stamp the request: with this time, not the plug's older one.
-        request::set_plug_clock(now);
-        for (account, arrival) in levels.into_iter().zip(arrivals) {
-            if let (Some(account), Some(arrival)) = (account, arrival) {
-                now = account.started(arrival, now, &pin, group, rq.sectors());
-            }
+        with_accounts!(entry, accounts => start(accounts, rq, &pin));
+    }
+}
+
+#[inline(always)]
+fn start<const N: usize>(accounts: [&Account; N], rq: RqRef<'_>, pin: &Pinned) {
+    let group = StatGroup::of(rq.op());
+    let arrivals = accounts.map(|account| account.start(rq.hardware_queue()));
+    let mut now = Monotonic.now();
+    // The kernel is about to stamp the request: with this time, not the plug's older one.
+    request::set_plug_clock(now);
+    // From the outside in: what is in flight on a partition is so on its disk.
+    for (account, arrival) in accounts.into_iter().zip(arrivals).rev() {
+        if let Some(arrival) = arrival {
+            now = account.started(arrival, now, pin, group, || rq.sectors());
         }
     }
 }
@@ -115,8 +121,7 @@ impl OnRequest for Merge {
     }
 }
 
-/// Ends a request on its device and on its disk, at one time, and its stay at the driver before
-/// that; `book` does it for each.
+/// Ends a request; `book` does it for each of its accounts.
 #[inline(always)]
 fn end(
     devices: &Devices,
@@ -131,16 +136,26 @@ fn end(
         return;
     };
     let pin = Pinned::new();
-    let at_driver = Return::begin(entry, rq);
-    let levels = entry.inside_out();
-    let departures = levels.map(|account| account?.end(rq.hardware_queue()));
+    with_accounts!(entry, accounts => end_on(accounts, rq, &pin, book));
+}
+
+#[inline(always)]
+fn end_on<const N: usize>(
+    accounts: [&Account; N],
+    rq: RqRef<'_>,
+    pin: &Pinned,
+    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
+) {
+    let at_driver = Return::begin(accounts, rq);
+    let departures = accounts.map(|account| account.end(rq.hardware_queue()));
     let mut now = Monotonic.now();
+    // From the inside out, and its stay at the driver before all.
     if let Some(at_driver) = at_driver {
-        now = at_driver.completed(now, &pin);
+        now = at_driver.completed(now, pin);
     }
-    for (account, departure) in levels.into_iter().zip(departures) {
-        if let (Some(account), Some(departure)) = (account, departure) {
-            now = book(account, departure, now, &pin);
+    for (account, departure) in accounts.into_iter().zip(departures) {
+        if let Some(departure) = departure {
+            now = book(account, departure, now, pin);
         }
     }
 }

@@ -22,19 +22,24 @@ pub(crate) struct Entry {
     pub(crate) disk: Option<Arc<Account>>,
 }
 
-impl Entry {
-    /// Returns the accounts that an event of the device counts for, the whole disk first.
-    #[inline]
-    pub(crate) fn outside_in(&self) -> [Option<&Arc<Account>>; 2] {
-        [self.disk.as_ref(), Some(&self.account)]
-    }
-
-    /// Returns the same accounts, the whole disk last.
-    #[inline]
-    pub(crate) fn inside_out(&self) -> [Option<&Arc<Account>>; 2] {
-        [Some(&self.account), self.disk.as_ref()]
-    }
+/// Evaluates an expression with the accounts that an event of an entry's device counts for, as an
+/// array of references: the partition's, if it is one, and the whole disk's. It is compiled once
+/// for either case, as most I/O is on one device.
+macro_rules! with_accounts {
+    ($entry:expr, $accounts:ident => $body:expr) => {
+        match &$entry.disk {
+            None => {
+                let $accounts = [&*$entry.account];
+                $body
+            }
+            Some(disk) => {
+                let $accounts = [&*$entry.account, &**disk];
+                $body
+            }
+        }
+    };
 }
+pub(crate) use with_accounts;
 
 /// A hash table with open addressing, at most half full.
 ///
@@ -71,7 +76,7 @@ impl Table {
     }
 
     /// Returns the place of `key`, or the empty one where it would be.
-    #[inline]
+    #[inline(always)]
     fn place(&self, key: Key) -> usize {
         let mask = self.places.len().wrapping_sub(1);
         let mut at = key.hash(self.bits);
@@ -86,7 +91,7 @@ impl Table {
     }
 
     /// Returns the entry of a device. Any context.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
         self.places.get(self.place(key))?.as_ref()
     }

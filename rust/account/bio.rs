@@ -275,7 +275,7 @@ impl Account {
             return;
         };
         let time = self.time(arrival.commit(now, &Monotonic));
-        slot::start(&Here(&self.cells, pin), time, group, 0);
+        slot::start(&Here(&self.cells, pin), time, group, || 0);
         bios::start(&Here(&bio.cells, pin), time, group);
         if late >= LATE {
             bio.late.add(1, Relaxed);

@@ -91,7 +91,7 @@ pub(crate) struct AtDevice<'a, Step> {
 
 impl Account {
     /// Begins an issue on a hardware queue. Read the clock next, then commit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issue(&self, hardware_queue: usize) -> Option<AtDevice<'_, Arrival<'_>>> {
         let share = self.device.as_deref()?;
         Some(AtDevice {
@@ -102,7 +102,7 @@ impl Account {
     }
 
     /// Begins the return of a request from the driver. Read the clock next, then commit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_back(&self, hardware_queue: usize) -> Option<AtDevice<'_, Departure<'_>>> {
         let share = self.device.as_deref()?;
         Some(AtDevice {
@@ -113,7 +113,7 @@ impl Account {
     }
 
     /// Counts the latency of an internal flush, from `start` to `end`, which is in no other number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn flushed(&self, pin: &Pinned, start: Nsec, end: Nsec) {
         self.took(pin, StatGroup::Flush, start, end);
     }
@@ -153,7 +153,7 @@ impl Account {
 
 impl AtDevice<'_, Arrival<'_>> {
     /// Completes an issue and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issued(self, now: Nsec, pin: &Pinned) -> Nsec {
         let time = self.account.time(self.step.commit(now, &Monotonic));
         device::issue(&Here(&self.share.cells, pin), time);
@@ -163,7 +163,7 @@ impl AtDevice<'_, Arrival<'_>> {
 
 impl AtDevice<'_, Departure<'_>> {
     /// Completes the return of a request that is done, and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
         let Some(time) = self.account.left(self.step, now, issued) else {
@@ -175,7 +175,7 @@ impl AtDevice<'_, Departure<'_>> {
     }
 
     /// Completes the return of a request that is requeued, and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn requeued(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
         let Some(time) = self.account.left(self.step, now, issued) else {
