@@ -8,6 +8,7 @@ use super::{
     helpers,
     preempt::Disabled, //
 };
+use core::marker::PhantomData;
 use kernel::{
     bindings,
     prelude::*,
@@ -81,8 +82,9 @@ impl<const N: usize> Counters<N> {
 
     /// Returns the counters of the CPU that `pin` holds.
     #[inline(always)]
-    pub(crate) fn here<'a>(&'a self, pin: &'a Pinned) -> Here<'a, N> {
-        Here(self.base, pin)
+    pub(crate) fn here<'a>(&'a self, _pin: &'a Pinned) -> Here<'a, N> {
+        // INVARIANT: Both references outlive `'a`.
+        Here(self.base, PhantomData)
     }
 
     /// Loads counter `index` of `cpu`, with acquire ordering; zero if there is no such CPU.
@@ -110,10 +112,10 @@ impl<const N: usize> Counters<N> {
 ///
 /// # Invariants
 ///
-/// The pointer is that of [`Counters`] which outlive this value. (Not a reference to them: that
-/// would be read anew for each add.)
+/// The pointer is that of [`Counters`] which outlive this value, and so does a [`Pinned`]. (Not a
+/// reference to the counters: their pointer would be read anew for each add.)
 #[derive(Clone, Copy)]
-pub(crate) struct Here<'a, const N: usize>(*mut [u64; N], &'a Pinned);
+pub(crate) struct Here<'a, const N: usize>(*mut [u64; N], PhantomData<&'a Pinned>);
 
 impl<const N: usize> Here<'_, N> {
     /// Adds `n`, wrapping, to counter `index`. An index out of bounds adds nothing.
