@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::judge::{Field, Unit};
+use crate::table::{align, dash, fraction};
 
 /// A run and its verdict.
 #[derive(Debug, Serialize)]
@@ -155,53 +156,9 @@ fn row(field: &Field, judged: bool) -> Vec<String> {
     row
 }
 
-fn dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "-".to_owned())
-}
-
-/// Writes `value` with so many of its digits behind the point.
-fn fraction(value: i128, digits: usize) -> String {
-    let scale = 10u128.pow(digits as u32);
-    let (whole, rest) = (value.unsigned_abs() / scale, value.unsigned_abs() % scale);
-    let sign = if value < 0 { "-" } else { "" };
-    format!("{sign}{whole}.{rest:0digits$}")
-}
-
-/// Writes rows as columns: names to the left, figures to the right.
-fn align(out: &mut impl Write, heads: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
-    let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
-    lines.extend(rows);
-    let width = |column: usize| {
-        lines
-            .iter()
-            .filter_map(|line| line.get(column))
-            .map(String::len)
-            .max()
-    };
-    let widths: Vec<usize> = (0..heads.len()).map_while(width).collect();
-    for line in &lines {
-        let mut text = String::new();
-        for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            text += &match column {
-                0 => format!("{cell:width$}"),
-                _ => format!("  {cell:>width$}"),
-            };
-        }
-        writeln!(out, "{}", text.trim_end())?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_keep_their_digits() {
-        assert_eq!(fraction(1_234_567, 6), "1.234567");
-        assert_eq!(fraction(-7, 6), "-0.000007");
-        assert_eq!(fraction(0, 9), "0.000000000");
-    }
 
     fn report() -> Report {
         Report {

@@ -27,7 +27,7 @@ fn root() -> TempDir {
     put("sys/block/sda/blkacct/iostats", "2\n");
     put(
         "sys/block/sda/blkacct/anomalies",
-        "clamped 0\norphans 0\nlost_starts 0\n",
+        "clamped 0\norphans 0\nlost_starts 0\nlate_starts 0\nbound_ns 0\n",
     );
     let before = fs::read_to_string(data("before.stat")).unwrap();
     put("sys/block/sda/blkacct/stat", &before);
@@ -146,7 +146,7 @@ fn anomalies_are_doubts() {
         replace(
             &path,
             "sys/block/sda/blkacct/anomalies",
-            "clamped 0\norphans 2\nlost_starts 0\n",
+            "clamped 0\norphans 2\nlost_starts 0\nlate_starts 0\nbound_ns 0\n",
         );
     });
     run(root.path(), "after.stat", &[])
