@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{check, data};
 use predicates::str::contains;
@@ -35,7 +35,14 @@ fn root() -> TempDir {
         "proc/diskstats",
         "   8       0 sda 10 2 80 0 3 0 24 0 0 0 0 0 0 0 0 0 0\n",
     );
-    for event in ["block_io_start", "block_io_done", "block_rq_merge"] {
+    for event in [
+        "block_io_start",
+        "block_io_done",
+        "block_rq_merge",
+        "block_rq_issue",
+        "block_rq_requeue",
+        "block_rq_complete",
+    ] {
         put(&format!("{INSTANCE}/events/block/{event}/enable"), "0\n");
         put(&format!("{INSTANCE}/events/block/{event}/filter"), "none\n");
     }
@@ -57,7 +64,9 @@ fn replace(root: &Path, file: &str, text: &str) {
 /// Waits for the run to trace, and then until it has taken its first reports.
 fn wait_for_the_window(root: &Path) {
     let switch = root.join(INSTANCE).join("tracing_on");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while fs::read_to_string(&switch).ok().as_deref() != Some("1") {
+        assert!(Instant::now() < deadline, "the run does not trace");
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(Duration::from_millis(500));
