@@ -25,6 +25,8 @@ pub struct Report {
     pub pass: bool,
     /// Why the evidence cannot carry a verdict.
     pub doubts: Vec<String>,
+    /// What must hold between two reads of `stat` and does not.
+    pub violations: Vec<String>,
     /// What else a reader should know.
     pub notes: Vec<String>,
     /// The figures.
@@ -32,9 +34,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns whether a field that was judged is wrong.
+    /// Returns whether a field that was judged is wrong, or two reads contradict each other.
     pub fn is_wrong(&self) -> bool {
-        self.fields.iter().any(|field| field.ok == Some(false))
+        !self.violations.is_empty() || self.fields.iter().any(|field| field.ok == Some(false))
     }
 
     /// Writes JSON.
@@ -69,6 +71,9 @@ impl Report {
             false => &HEADS[..2],
         };
         align(out, heads, rows.chain(derived).collect())?;
+        for violation in &self.violations {
+            writeln!(out, "FAIL: {violation}")?;
+        }
         for note in &self.notes {
             writeln!(out, "note: {note}")?;
         }
@@ -169,6 +174,7 @@ mod tests {
             events: 2,
             pass: true,
             doubts: Vec::new(),
+            violations: Vec::new(),
             notes: Vec::new(),
             fields: vec![Field {
                 name: "io_ticks".to_owned(),
@@ -202,6 +208,9 @@ ok
         let mut report = report();
         assert!(!report.is_wrong());
         report.fields[0].ok = Some(false);
+        assert!(report.is_wrong());
+        report.fields[0].ok = Some(true);
+        report.violations.push("time_ns steps back".to_owned());
         assert!(report.is_wrong());
     }
 }
