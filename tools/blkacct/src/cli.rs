@@ -176,17 +176,22 @@ pub enum FileFormat {
 }
 
 const AFTER_CHECK: &str = "\
-A trace needs the events block_io_start, block_io_done and block_rq_merge,
+A trace needs the events block_io_start, block_io_done and block_rq_merge;
+for the device side block_rq_issue, block_rq_requeue and block_rq_complete;
 and for --stat the clock mono (perf record -k CLOCK_MONOTONIC). blkparse
 output stands alone: its times count from the start of blktrace.
 
 Exact from a trace: io_ticks, time_in_queue, ios. nsecs is exact if the I/O
 in flight at the edges of the window can be told apart, and bounded if not.
 A trace shows merged requests, not merged bios: merges is a lower bound.
-Flush commands of the kernel and driver commands are not judged.
+Of flushes that the kernel makes itself only the time at the driver is
+judged, of driver commands nothing.
 
 A figure passes if reading the clock --skew-ns apart, for each event, can
 explain its error; the column `allowed` is computed from the run's events.
+What blkacct/anomalies says under bound_ns is added to the times. Two reads
+of stat must also not contradict each other: no counter steps back, none
+grows by more than what bounds it.
 Lost events, a trace that is cut off or out of order, or one without an
 event of the disk never pass (status 1).";
 

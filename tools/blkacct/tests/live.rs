@@ -130,6 +130,9 @@ fn exact_diskstats_are_no_stock_figures() {
 fn wrong_numbers_fail() {
     run(root().path(), "wrong.stat", &[])
         .code(3)
+        .stdout(contains(
+            "FAIL: io_ticks grows by 2600000, time_in_queue only by 2309800",
+        ))
         .stdout(contains("FAIL"));
 }
 

@@ -173,3 +173,31 @@ impl Files {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_in_the_middle_is_found() {
+        let read = |time_ns, io_ticks| Stat {
+            time_ns,
+            io_ticks,
+            time_in_queue: io_ticks,
+            ..Stat::default()
+        };
+        let mut reads = Reads::default();
+        for stat in [read(10, 0), read(20, 5), read(30, 10), read(40, 10)] {
+            reads.check(&stat);
+        }
+        assert_eq!(reads.violations, []);
+        // First and last alone would do.
+        let mut reads = Reads::default();
+        for stat in [read(10, 0), read(20, 9), read(30, 8), read(40, 10)] {
+            reads.check(&stat);
+        }
+        let told: Vec<String> = reads.violations.iter().map(Violation::to_string).collect();
+        let want = ["io_ticks", "time_in_queue"].map(|name| format!("{name} steps back from 9 to 8"));
+        assert_eq!(told, want);
+    }
+}
