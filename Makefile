@@ -6,8 +6,8 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
-.PHONY: help modules install clean guest-modules tool demo test check kunit \
-	test-host test-guest fmt
+.PHONY: help modules install clean guest-modules tool demo bench bench-json \
+	test check kunit test-host test-guest fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -39,6 +39,12 @@ tool: ## the tool, tools/target/release/blkacct
 
 demo: guest-modules tool ## the main job: what the kernel says, what blkacct says, what is true
 	@tools/testing/demo
+
+bench: guest-modules ## what accounting costs, in instructions per I/O; ONLY=VARIANT,... for a part
+	@tools/testing/bench $(if $(ONLY),--only $(ONLY))
+
+bench-json: guest-modules ## the same, as JSON
+	@tools/testing/bench --json $(if $(ONLY),--only $(ONLY))
 
 test: ## everything, as CI does it
 	@tools/testing/run-all

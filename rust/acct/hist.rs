@@ -115,20 +115,20 @@ pub struct Latency {
     pub device: Option<Counts>,
 }
 
-impl fmt::Display for Latency {
+/// The name of the line of [`Latency::total`].
+pub const TOTAL: &str = "total";
+/// The name of the line of [`Latency::device`].
+pub const DEVICE: &str = "device";
+
+/// A line of the file: its name, and the counts.
+pub struct Line<'a>(pub &'static str, pub &'a Counts);
+
+impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = |name, counts: &Counts| {
-            f.write_str(name)?;
-            for count in &counts.0 {
-                write!(f, " {count}")?;
-            }
-            f.write_str("\n")
-        };
-        line("total", &self.total)?;
-        match &self.device {
-            Some(counts) => line("device", counts),
-            None => Ok(()),
-        }
+        let Self(name, Counts(counts)) = self;
+        f.write_str(name)?;
+        counts.iter().try_for_each(|count| write!(f, " {count}"))?;
+        f.write_str("\n")
     }
 }
 
@@ -152,8 +152,8 @@ impl FromStr for Latency {
             Some(Ok(counts))
         };
         Ok(Self {
-            total: line("total").unwrap_or_else(|| Err(wire::missing("total")))?,
-            device: line("device").transpose()?,
+            total: line(TOTAL).unwrap_or_else(|| Err(wire::missing(TOTAL)))?,
+            device: line(DEVICE).transpose()?,
         })
     }
 }

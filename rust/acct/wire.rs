@@ -157,7 +157,10 @@ fn number(text: Option<&str>, field: Field) -> Result<u64, Error> {
     }
 }
 
-pub(super) fn named(words: &mut SplitAsciiWhitespace<'_>, name: &'static str) -> Result<u64, Error> {
+pub(super) fn named(
+    words: &mut SplitAsciiWhitespace<'_>,
+    name: &'static str,
+) -> Result<u64, Error> {
     number(words.next(), Field::Named(name))
 }
 
@@ -192,7 +195,9 @@ impl fmt::Display for DeviceSide {
             "{} {} {} {}",
             self.ticks, self.time_in_queue, self.in_flight, self.requeues
         )?;
-        self.nsecs.iter().try_for_each(|nsecs| write!(f, " {nsecs}"))
+        self.nsecs
+            .iter()
+            .try_for_each(|nsecs| write!(f, " {nsecs}"))
     }
 }
 
@@ -356,7 +361,10 @@ mod tests {
         let mut words = side.split_ascii_whitespace();
         assert_eq!(DeviceSide::read(&mut words), Ok(stat.device));
         let mut words = "41 42 43".split_ascii_whitespace();
-        assert!(fault(DeviceSide::read(&mut words), "field requeues is missing"));
+        assert!(fault(
+            DeviceSide::read(&mut words),
+            "field requeues is missing"
+        ));
     }
 
     #[test]

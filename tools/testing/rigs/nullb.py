@@ -14,9 +14,12 @@ SYS = Path("/sys/block")
 
 
 class NullBlk:
-    """The disk /dev/NAME, for the time of a `with`; `nsec` is the length of a request."""
+    """The disk /dev/NAME, for the time of a `with`; `nsec` is the length of a request.
 
-    def __init__(self, name, nsec):
+    Other attributes of null_blk may be given, or given another value.
+    """
+
+    def __init__(self, name, nsec, **attributes):
         self.name = name
         self.parameters = {
             "irqmode": 2,  # by timer
@@ -24,7 +27,7 @@ class NullBlk:
             "submit_queues": os.cpu_count(),
             "hw_queue_depth": 64,
             "size": 1024,  # MiB
-        }
+        } | attributes
 
     def __enter__(self):
         if not CONFIG.is_dir():
