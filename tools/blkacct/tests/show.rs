@@ -219,7 +219,7 @@ fn a_disk_that_goes_is_dropped_with_a_note_and_a_new_one_joins() {
     fake.put("sdc/blkacct/iostats", "1\n");
     // Another disk of the same name: it has counted less.
     let mut less = before();
-    less.read[0] = 1;
+    (less.time, less.read[0]) = (62_000_000_000, 1);
     fake.device("sdd", &less.text());
     fake.device("sde", &before().text());
     fake.answer("sda", &after().text());
