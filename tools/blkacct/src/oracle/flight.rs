@@ -25,7 +25,7 @@
 //! # At the driver
 //!
 //! An issue names where the request begins by then, so bios that joined at the front are known from
-//! there on. A done is that of a request which the driver has, if there is one at its place: this
+//! there on, and a done at a place that no issue has is of a request from before the trace. A done is that of a request which the driver has, if there is one at its place: this
 //! tells apart what only waits there, or has been at the driver for its data. A request comes back
 //! from the driver at its requeue and at its first done.
 
@@ -156,7 +156,8 @@ impl Flight {
         let waits = |r: &Request| r.issued.is_none() && r.steps != Steps::Last;
         let found = self
             .exact(group, event.sector, waits)
-            .or_else(|| self.likeliest(group, event.sector, waits));
+            .or_else(|| self.grown_to(event, group, waits))
+            .or_else(|| self.covering(group, event.sector, waits));
         let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
         match request {
             Some((place, request)) => {
@@ -354,10 +355,23 @@ impl Flight {
         if all > 1 && open > 0 {
             self.unclear_flushes += 1;
         }
-        self.exact(group, sector, fits)
+        self.exact(group, sector, &fits)
             .or(at_end)
             .or_else(|| self.exact(group, sector, |_| true))
-            .or_else(|| self.likeliest(group, sector, |_| true))
+            .or_else(|| match self.issues {
+                0 => self.likeliest(group, sector, |_| true),
+                // Its issue would have moved it here: it is from before the trace, or partly done.
+                _ => self.covering(group, sector, fits),
+            })
+    }
+
+    /// Returns the plain request that fits and that bios at its front can have grown to the event's.
+    fn grown_to(&self, event: &Event, group: Group, fits: impl Fn(&Request) -> bool) -> Option<Place> {
+        let end = event.sector.saturating_add(event.sectors);
+        self.places
+            .range((group, event.sector, 0)..(group, end, 0))
+            .find(|(place, r)| r.steps == Steps::One && fits(r) && place.1 + r.sectors <= end)
+            .map(|(&place, _)| place)
     }
 
     fn group(&self, group: Group) -> impl Iterator<Item = (&Place, &Request)> {
