@@ -268,6 +268,7 @@ fn an_issue_tells_where_a_request_begins_by_then() {
     let short = "0 start W 908 8\n1 start W 808 8\n2 issue W 900 16\n3 issue W 800 16\n10 done W 800 0\n15 done W 900 0";
     let truth = truth(Format::Ftrace, short);
     assert_eq!(driver(&truth), [13, 20, 2, 20, 0, 0]);
+    assert_eq!(writes(&truth), [15, 24, 2, 24, 0, 0]);
     assert_eq!(truth.slack[Group::Write as usize], 0);
 }
 
