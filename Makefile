@@ -7,7 +7,7 @@ CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
 .PHONY: help modules install clean guest-modules tool demo bench bench-json \
-	test check kunit test-host test-guest fmt
+	test check kunit test-debug test-host test-guest fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -57,6 +57,9 @@ test-host: ## the crates' tests, loom models included
 
 kunit: ## the module's KUnit suites, in a guest that checks locks and leaks
 	@tools/testing/kunit
+
+test-debug: ## the module at work in a guest that checks locks, sleeps and leaks
+	@tools/testing/debug-guest
 
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests

@@ -35,15 +35,15 @@ waiting_and_service_are_told_apart() {
 		--iodepth=16 --number_ios=400 --output-format=json >fio.json
 	end narrow
 	counted got read.ios=400 read.sectors=3200
-	near "D2C, mean" $((got[read.device_nsecs] / 400)) $((2 * MS))
+	near "D2C, mean" $((${got[read.device_nsecs]} / 400)) $((2 * MS))
 	# The first 14 wait less, and the last have nobody behind them.
-	within "Q2D, mean" $(((got[read.nsecs] - got[read.device_nsecs]) / 400)) $((13 * MS)) $((14 * MS + 60 * US))
+	within "Q2D, mean" $(((${got[read.nsecs]} - ${got[read.device_nsecs]}) / 400)) $((13 * MS)) $((14 * MS + 60 * US))
 	near "device_ticks" "${got[device_ticks]}" $((200 * 2 * MS))
 	within "io_ticks" "${got[io_ticks]}" "${got[device_ticks]}" $((got[device_ticks] * 101 / 100))
 	near "device_time_in_queue" "${got[device_time_in_queue]}" "${got[read.device_nsecs]}"
 	# Fio looks at its completions one by one.
-	within "mean latency by fio" "$(fio_mean read)" $((got[read.nsecs] / 400)) \
-		$((got[read.nsecs] / 400 + 16 * 60 * US))
+	within "mean latency by fio" "$(fio_mean read)" $((${got[read.nsecs]} / 400)) \
+		$((${got[read.nsecs]} / 400 + 16 * 60 * US))
 }
 
 fio_mean() { # read|write: fio's mean completion latency in ns
@@ -61,10 +61,10 @@ flushing() {
 	counted got write.ios=$((100 * $1)) write.sectors=800 flush.ios=$((100 * $3))
 	near "busy, each" $((got[io_ticks] / 100)) $(($2 * MS))
 	near "queue, each" $((got[time_in_queue] / 100)) $(($2 * MS))
-	near "write, each" $((got[write.nsecs] / 100)) $(($2 * MS))
-	near "flush, each" $((got[flush.nsecs] / 100)) $(($3 * 8 * MS))
-	near "write at the driver, each" $((got[write.device_nsecs] / 100)) $((8 * MS))
-	near "flush at the driver, each" $((got[flush.device_nsecs] / 100)) $(($3 * 8 * MS))
+	near "write, each" $((${got[write.nsecs]} / 100)) $(($2 * MS))
+	near "flush, each" $((${got[flush.nsecs]} / 100)) $(($3 * 8 * MS))
+	near "write at the driver, each" $((${got[write.device_nsecs]} / 100)) $((8 * MS))
+	near "flush at the driver, each" $((${got[flush.device_nsecs]} / 100)) $(($3 * 8 * MS))
 	near "driver busy, each" $((got[device_ticks] / 100)) $(($2 * MS))
 }
 
@@ -113,13 +113,13 @@ paths_are_measured_each_for_itself() {
 	since fast fast_before
 	since slow slow_before
 	remove_dm two
-	same "both paths" $((fast[read.ios] + slow[read.ios])) 400
+	same "both paths" $((${fast[read.ios]} + ${slow[read.ios]})) 400
 	within "the fast one" "${fast[read.ios]}" "${slow[read.ios]}" 399
-	near "D2C of 1 ms" $((fast[read.device_nsecs] / fast[read.ios])) $((1 * MS))
-	near "D2C of 3 ms" $((slow[read.device_nsecs] / slow[read.ios])) $((3 * MS))
+	near "D2C of 1 ms" $((${fast[read.device_nsecs]} / ${fast[read.ios]})) $((1 * MS))
+	near "D2C of 3 ms" $((${slow[read.device_nsecs]} / ${slow[read.ios]})) $((3 * MS))
 	within "the disk above" "${got[read.device_nsecs]}" \
-		$((fast[read.nsecs] + slow[read.nsecs])) "${got[read.nsecs]}"
-	near "mean latency by fio" "$(fio_mean read)" $((got[read.nsecs] / 400))
+		$((${fast[read.nsecs]} + ${slow[read.nsecs]})) "${got[read.nsecs]}"
+	near "mean latency by fio" "$(fio_mean read)" $((${got[read.nsecs]} / 400))
 }
 
 clean_up() {
