@@ -6,6 +6,7 @@
 //! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
 
 mod bio;
+mod device;
 mod stock;
 
 use crate::{
@@ -16,7 +17,8 @@ use crate::{
             Departure, //
         },
         extended::Extended,
-        leaf::Leaf,
+        hist,
+        leaf::Leaves,
         nsec::{
             Clock,
             Nsec, //
@@ -49,6 +51,8 @@ use crate::{
     }, //
 };
 use bio::BioShare;
+pub(crate) use device::AtDevice;
+use device::DeviceShare;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -75,8 +79,12 @@ const MAX_LEAVES: usize = 256;
 pub(crate) struct Account {
     busy: Busy,
     /// A power of two of them; a hardware queue has the one its number leads to.
-    leaves: KVec<Leaf>,
+    leaves: KVec<Leaves>,
     cells: Counters<{ Cell::COUNT }>,
+    /// Histograms of a request-based device.
+    latency: Option<Histograms>,
+    /// The driver's share, where it is wanted.
+    device: Option<KBox<DeviceShare>>,
     /// What a bio-based device has in addition.
     bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
@@ -90,6 +98,11 @@ pub(crate) struct Account {
     clamped: Atomic<u64>,
     orphans: Atomic<u64>,
     lost_starts: Atomic<u64>,
+    /// What the anomalies can have made any time differ by, in ns.
+    bound: Atomic<u64>,
+    /// When the account was opened last, in ns.
+    opened: Atomic<u64>,
+    errors: Atomic<u64>,
     #[pin]
     kernel: Mutex<KernelShare>,
     #[pin]
@@ -97,19 +110,30 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Makes an account for a device of a disk with `hardware_queues` queues. May sleep.
+    /// Makes an account for a device of a disk with `hardware_queues` queues; `device_side` is
+    /// whether what its driver has is counted as well. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(hardware_queues: usize) -> Result<Arc<Self>> {
-        Self::with(hardware_queues, None)
+    pub(crate) fn new(hardware_queues: usize, device_side: bool) -> Result<Arc<Self>> {
+        let latency = Histograms::new()?;
+        let device = match device_side {
+            true => Some(DeviceShare::new()?),
+            false => None,
+        };
+        Self::with(hardware_queues, Some(latency), device, None)
     }
 
-    fn with(hardware_queues: usize, bio: Option<KBox<BioShare>>) -> Result<Arc<Self>> {
+    fn with(
+        hardware_queues: usize,
+        latency: Option<Histograms>,
+        device: Option<KBox<DeviceShare>>,
+        bio: Option<KBox<BioShare>>,
+    ) -> Result<Arc<Self>> {
         let mut leaves = KVec::new();
         for _ in 0..hardware_queues.clamp(1, MAX_LEAVES).next_power_of_two() {
-            leaves.push(Leaf::default(), GFP_KERNEL)?;
+            leaves.push(Leaves::default(), GFP_KERNEL)?;
         }
         let cells = Counters::new()?;
         Arc::pin_init(
@@ -117,6 +141,8 @@ impl Account {
                 busy: Busy::default(),
                 leaves,
                 cells,
+                latency,
+                device,
                 bio,
                 queue: Extended::default(),
                 given: Atomic::new(0),
@@ -125,6 +151,9 @@ impl Account {
                 clamped: Atomic::new(0),
                 orphans: Atomic::new(0),
                 lost_starts: Atomic::new(0),
+                bound: Atomic::new(0),
+                opened: Atomic::new(0),
+                errors: Atomic::new(0),
                 kernel <- new_mutex!(KernelShare::default()),
                 shown <- new_mutex!(Shown::default()),
             }),
@@ -147,6 +176,7 @@ impl Account {
             return self.open_bios(bio, bdev, classic);
         }
         self.kernel.lock().base = Some(bdev.kernel_counts());
+        self.opened.store(Monotonic.now().0, Relaxed);
         self.classic.store(classic, Relaxed);
         if classic {
             bdev.borrow().park_stamp(true);
@@ -207,10 +237,12 @@ impl Account {
     pub(crate) fn write_off(&self) {
         let stray = self.core_snapshot().in_flight;
         let pin = Pinned::new();
-        for leaf in &self.leaves {
-            for _ in 0..leaf.in_flight() {
-                let _ = self.busy.end(leaf).commit(Monotonic.now(), &Monotonic);
-                self.lost_starts.add(1, Relaxed);
+        for leaves in &self.leaves {
+            for _ in 0..leaves.io.in_flight() {
+                let now = Monotonic.now();
+                let _ = self.busy.end(&leaves.io).commit(now, &Monotonic);
+                let opened = Nsec(self.opened.load(Relaxed));
+                self.anomaly(&self.lost_starts, now.since(opened));
             }
         }
         let here = Here(&self.cells, &pin);
@@ -222,7 +254,15 @@ impl Account {
                 slot::absorbed(&here, Monotonic.now(), group);
             }
         }
+        self.write_off_device(&pin);
         self.write_off_bios(&pin);
+    }
+
+    /// Counts an anomaly that can have made times differ by `ns`.
+    #[cold]
+    fn anomaly(&self, which: &Atomic<u64>, ns: u64) {
+        which.add(1, Relaxed);
+        self.bound.add(ns, Relaxed);
     }
 
     /// As [`Self::open`], for a device that only a test has.
@@ -231,7 +271,7 @@ impl Account {
         self.counting.store(true, Relaxed);
     }
 
-    fn leaf(&self, hardware_queue: usize) -> Option<&Leaf> {
+    fn leaves(&self, hardware_queue: usize) -> Option<&Leaves> {
         self.leaves
             .get(hardware_queue & self.leaves.len().wrapping_sub(1))
     }
@@ -239,16 +279,16 @@ impl Account {
     /// Begins a start on a hardware queue; see [`Busy::start`].
     #[inline]
     pub(crate) fn start(&self, hardware_queue: usize) -> Option<Arrival<'_>> {
-        Some(self.busy.start(self.leaf(hardware_queue)?))
+        Some(self.busy.start(&self.leaves(hardware_queue)?.io))
     }
 
     /// Begins an end on a hardware queue; see [`Busy::end`].
     #[inline]
     pub(crate) fn end(&self, hardware_queue: usize) -> Option<Departure<'_>> {
-        Some(self.busy.end(self.leaf(hardware_queue)?))
+        Some(self.busy.end(&self.leaves(hardware_queue)?.io))
     }
 
-    /// Completes a start, and books it.
+    /// Completes a start and books it; returns its time.
     #[inline]
     pub(crate) fn started(
         &self,
@@ -257,22 +297,24 @@ impl Account {
         pin: &Pinned,
         group: StatGroup,
         sectors: u64,
-    ) {
-        let stamp = arrival.commit(now, &Monotonic);
-        slot::start(&Here(&self.cells, pin), self.time(stamp), group, sectors);
+    ) -> Nsec {
+        let time = self.time(arrival.commit(now, &Monotonic));
+        slot::start(&Here(&self.cells, pin), time, group, sectors);
+        time
     }
 
-    /// Completes an end and returns its time; `None` for an orphan, which is only counted.
+    /// Completes an end and returns its time; `None` for an orphan that the kernel started at
+    /// `start_time`, which is only counted.
     #[inline]
-    fn left(&self, departure: Departure<'_>, now: Nsec) -> Option<Nsec> {
+    fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
         let Some(stamp) = departure.commit(now, &Monotonic) else {
-            self.orphans.add(1, Relaxed);
+            self.anomaly(&self.orphans, now.since(start_time));
             return None;
         };
         Some(self.time(stamp))
     }
 
-    /// Completes an end by completion, and books it.
+    /// Completes an end by completion and books it; returns its time.
     #[inline]
     pub(crate) fn done(
         &self,
@@ -281,17 +323,27 @@ impl Account {
         pin: &Pinned,
         group: StatGroup,
         start_time: Nsec,
-    ) {
-        let Some(time) = self.left(departure, now) else {
-            return;
+    ) -> Nsec {
+        let Some(time) = self.left(departure, now, start_time) else {
+            return now;
         };
         if time < start_time {
-            self.clamped.add(1, Relaxed);
+            self.anomaly(&self.clamped, start_time.since(time));
         }
         slot::end(&Here(&self.cells, pin), time, group, start_time);
+        self.took(pin, group, start_time, time);
+        time
     }
 
-    /// Completes an end by a merge into another request, and books it.
+    /// Counts a latency from `start` to `end` in the histogram of its group.
+    #[inline]
+    fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
+        if let Some(latency) = &self.latency {
+            hist::count_span(&Here(&latency.0, pin), group, start, end);
+        }
+    }
+
+    /// Completes an end by a merge into another request and books it; returns its time.
     #[inline]
     pub(crate) fn merged(
         &self,
@@ -299,18 +351,26 @@ impl Account {
         now: Nsec,
         pin: &Pinned,
         group: StatGroup,
-    ) {
-        if let Some(time) = self.left(departure, now) {
-            slot::absorbed(&Here(&self.cells, pin), time, group);
-        }
+        start_time: Nsec,
+    ) -> Nsec {
+        let Some(time) = self.left(departure, now, start_time) else {
+            return now;
+        };
+        slot::absorbed(&Here(&self.cells, pin), time, group);
+        time
     }
 
     #[inline]
     fn time(&self, stamp: Stamp) -> Nsec {
-        if stamp.clamped {
-            self.clamped.add(1, Relaxed);
+        if stamp.clamped > 0 {
+            self.anomaly(&self.clamped, stamp.clamped);
         }
         stamp.time
+    }
+
+    /// Counts an error. Any context.
+    pub(crate) fn failed(&self) {
+        self.errors.add(1, Relaxed);
     }
 
     /// Takes a snapshot of what the core counts. Process context.
@@ -322,9 +382,13 @@ impl Account {
     pub(crate) fn snapshot(&self, bdev: &Bdev) -> Snapshot {
         // Readers come one by one: each is shown no less than the one before.
         let shown = &mut *self.shown.lock();
+        // The device side first: what comes to the driver between the two is in flight later on.
+        let device = self.device_side();
         let mut snapshot = self.core_snapshot();
-        shown.within_wall_time(&mut snapshot.stat);
+        snapshot.stat.device = device;
+        shown.in_order(&mut snapshot.stat);
         if !self.fill_in_bios(&mut snapshot) {
+            snapshot.stat.errors = Some(self.errors.load(Relaxed));
             let kernel = self.kernel.lock().total(&bdev.kernel_counts());
             fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);
         }
@@ -338,13 +402,43 @@ impl Account {
             orphans: self.orphans.load(Relaxed),
             lost_starts: self.lost_starts.load(Relaxed),
             late_starts: self.late_starts(),
+            bound_ns: self.bound.load(Relaxed),
         }
+    }
+
+    /// Returns a group's histogram of latencies; `None` on a bio-based device. Process context.
+    pub(crate) fn latency(&self, group: StatGroup) -> Option<hist::Counts> {
+        Some(hist::Counts::read(self.latency.as_ref()?, group))
     }
 
     /// Lets the 64-bit total catch up with the busy clock's 44 bits; to be called at least every
     /// 2.4 hours. Any context.
     pub(crate) fn catch_up(&self) {
         self.busy.read(&Monotonic);
+        self.device_side();
+    }
+}
+
+/// The latency histograms of all groups.
+struct Histograms(Counters<{ hist::CELLS }>);
+
+impl Histograms {
+    fn new() -> Result<Self> {
+        Ok(Self(Counters::new()?))
+    }
+}
+
+impl Slots for Histograms {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        percpu::possible().map(|cpu| cpu as usize)
+    }
+
+    fn load(&self, cpu: usize, cell: Cell) -> u64 {
+        self.0.load(cpu as u32, cell.index())
+    }
+
+    fn relax(&self) {
+        percpu::resched_point();
     }
 }
 

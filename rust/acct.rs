@@ -10,14 +10,16 @@
 //! |---|---|
 //! | time | [`nsec`] |
 //! | busy clock | `word`, [`root`], [`leaf`], [`extended`], and [`busy`], which explains the algorithm |
-//! | tallies | [`sgrp`], [`slot`]; [`bios`], [`window`] for bio-based devices |
+//! | tallies | [`sgrp`], [`slot`], [`device`], [`hist`]; [`bios`], [`window`] for bio-based devices |
 //! | reading | [`snap`], [`wire`] |
 //!
 //! Counters and times wrap or saturate explicitly everywhere: the kernel panics on overflow.
 
 pub mod bios;
 pub mod busy;
+pub mod device;
 pub mod extended;
+pub mod hist;
 pub mod leaf;
 pub mod nsec;
 pub mod root;

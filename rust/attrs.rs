@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of a device: `blkacct/{iostats,stat,in_flight,classic,anomalies}`.
+//! The files of a device: `blkacct/{iostats,stat,in_flight,latency_*,classic,anomalies}`.
 //!
 //! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
 
 use crate::{
     acct::{
+        hist::{
+            Line,
+            DEVICE,
+            TOTAL, //
+        },
         nsec::Clock,
+        sgrp::StatGroup,
         wire, //
     },
     disk::Device,
@@ -19,11 +25,22 @@ use crate::{
             File,
             Text, //
         },
-        clock::Monotonic, //
+        clock::Monotonic,
+        queue::not_supported, //
     }, //
 };
 use core::fmt::Write as _;
 use kernel::prelude::*;
+
+macro_rules! latency {
+    ($name:literal, $group:ident) => {
+        File {
+            name: $name,
+            show: |device, text| show_latency(device, StatGroup::$group, text),
+            store: None,
+        }
+    };
+}
 
 macro_rules! files {
     ($($iostats_store:tt)*) => {
@@ -43,6 +60,15 @@ macro_rules! files {
                 show: show_in_flight,
                 store: None,
             },
+            latency!(c"latency_read", Read),
+            latency!(c"latency_write", Write),
+            latency!(c"latency_discard", Discard),
+            latency!(c"latency_flush", Flush),
+            latency!(c"latency_zone_append", ZoneAppend),
+            latency!(c"latency_zone_mgmt", ZoneMgmt),
+            latency!(c"latency_write_zeroes", WriteZeroes),
+            latency!(c"latency_drv_in", DrvIn),
+            latency!(c"latency_drv_out", DrvOut),
             File {
                 name: c"classic",
                 show: show_classic,
@@ -87,7 +113,7 @@ fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {
         // Never in mode 2: nothing has been counted until now.
         None => wire::Stat {
             time_ns: Monotonic.now().0,
-            ..Default::default()
+            ..device.hooks().empty_stat(device.bdev())
         },
     };
     Ok(write!(text, "{stat}")?)
@@ -107,4 +133,19 @@ fn show_anomalies(device: &Device, text: &mut Text<'_>) -> Result {
         .map(|account| account.anomalies())
         .unwrap_or_default();
     Ok(write!(text, "{anomalies}")?)
+}
+
+fn show_latency(device: &Device, group: StatGroup, text: &mut Text<'_>) -> Result {
+    if !device.bdev().queue().is_request_based() {
+        return Err(not_supported());
+    }
+    let account = device.account();
+    // One after the other: a histogram is a kilobyte, and the stack is small.
+    let total = account.and_then(|account| account.latency(group));
+    write!(text, "{}", Line(TOTAL, &total.unwrap_or_default()))?;
+    if device.hooks().has_device_side() {
+        let at_driver = account.and_then(|account| account.device_latency(group));
+        write!(text, "{}", Line(DEVICE, &at_driver.unwrap_or_default()))?;
+    }
+    Ok(())
 }

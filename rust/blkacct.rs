@@ -16,10 +16,13 @@ mod account;
 mod acct;
 mod attrs;
 mod bio_events;
+mod device_events;
 mod disk;
 mod events;
 mod hooks;
 mod mode;
+#[cfg(CONFIG_KUNIT)]
+mod rig;
 mod sys;
 mod table;
 
@@ -47,6 +50,10 @@ module! {
             default: 1,
             description: "In mode 2 the kernel's own io_ticks (/proc/diskstats) is exact too (1)",
         },
+        device: u8 {
+            default: 1,
+            description: "In mode 2 the driver's share is counted too: device_ticks and more (1)",
+        },
     },
 }
 
@@ -65,7 +72,7 @@ struct Blkacct {
 
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        let hooks = Hooks::find()?;
+        let hooks = Hooks::find(*module_parameters::device.value() != 0)?;
         let stat_files = watch(&hooks);
         let pace = hooks.pace().clone();
         let disks = Disks::new(hooks)?;

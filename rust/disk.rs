@@ -119,7 +119,7 @@ impl Device {
         if self.account.as_ref().is_none() {
             let queue = self.whole().bdev.queue();
             self.account.populate(if queue.is_request_based() {
-                Account::new(queue.hardware_queues())?
+                Account::new(queue.hardware_queues(), self.hooks.has_device_side())?
             } else {
                 Account::for_bios()?
             });

@@ -16,6 +16,10 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
+    device_events::{
+        self,
+        Return, //
+    },
     sys::{
         bdev::Key,
         clock::Monotonic,
@@ -42,7 +46,7 @@ pub(crate) type Devices = Published<Table>;
 
 /// Returns the entry of a device whose events count.
 #[inline]
-fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
+pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
         .get(probe)?
         .find(key)
@@ -66,14 +70,14 @@ impl OnRequest for Start {
         };
         let pin = Pinned::new();
         let group = StatGroup::of(rq.op());
-        let levels = [entry.disk.as_ref(), Some(&entry.account)];
+        let levels = entry.outside_in();
         let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
-        let now = Monotonic.now();
+        let mut now = Monotonic.now();
         // The kernel is about to stamp the request: with this time, not the plug's older one.
         request::set_plug_clock(now);
         for (account, arrival) in levels.into_iter().zip(arrivals) {
             if let (Some(account), Some(arrival)) = (account, arrival) {
-                account.started(arrival, now, &pin, group, rq.sectors());
+                now = account.started(arrival, now, &pin, group, rq.sectors());
             }
         }
     }
@@ -89,10 +93,10 @@ impl OnRequest for Done {
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         // A step of a flush sequence is no end: the request comes again.
         if rq.in_flush_sequence() {
-            return;
+            return device_events::step_done(devices, rq, probe);
         }
         end(devices, rq, probe, |account, departure, now, pin| {
-            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time());
+            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
         });
     }
 }
@@ -106,18 +110,19 @@ impl OnRequest for Merge {
 
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         end(devices, rq, probe, |account, departure, now, pin| {
-            account.merged(departure, now, pin, StatGroup::of(rq.op()));
+            account.merged(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
         });
     }
 }
 
-/// Ends a request on its device and on its disk, at one time; `book` does it for each.
+/// Ends a request on its device and on its disk, at one time, and its stay at the driver before
+/// that; `book` does it for each.
 #[inline(always)]
 fn end(
     devices: &Devices,
     rq: RqRef<'_>,
     probe: &InProbe,
-    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned),
+    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
 ) {
     if !rq.is_counted() {
         return;
@@ -126,12 +131,16 @@ fn end(
         return;
     };
     let pin = Pinned::new();
-    let levels = [Some(&entry.account), entry.disk.as_ref()];
+    let at_driver = Return::begin(entry, rq);
+    let levels = entry.inside_out();
     let departures = levels.map(|account| account?.end(rq.hardware_queue()));
-    let now = Monotonic.now();
+    let mut now = Monotonic.now();
+    if let Some(at_driver) = at_driver {
+        now = at_driver.completed(now, &pin);
+    }
     for (account, departure) in levels.into_iter().zip(departures) {
         if let (Some(account), Some(departure)) = (account, departure) {
-            book(account, departure, now, &pin);
+            now = book(account, departure, now, &pin);
         }
     }
 }
@@ -139,72 +148,17 @@ fn end(
 #[cfg(CONFIG_KUNIT)]
 #[kernel::macros::kunit_tests(blkacct_events)]
 mod tests {
-    use super::*;
-    use crate::sys::fake::{
-        Disk,
-        Request, //
+    use crate::{
+        rig::{
+            counts,
+            Rig, //
+        },
+        sys::fake::{
+            Disk,
+            Request, //
+        }, //
     };
-    use kernel::{
-        prelude::*,
-        sync::Arc, //
-    };
-
-    /// A disk with a partition, both in mode 2, and what happens to their requests.
-    struct Rig {
-        devices: Devices,
-        disk: Disk,
-        whole: Arc<Account>,
-        part: Arc<Account>,
-    }
-
-    impl Rig {
-        fn new() -> Result<Self> {
-            let disk = Disk::new()?;
-            let (whole, part) = (Account::new(1)?, Account::new(1)?);
-            whole.open_for_test();
-            part.open_for_test();
-            let entries = [
-                Entry {
-                    key: disk.whole(),
-                    account: whole.clone(),
-                    disk: None,
-                },
-                Entry {
-                    key: disk.partition(),
-                    account: part.clone(),
-                    disk: Some(whole.clone()),
-                },
-            ];
-            let devices = Published::empty();
-            drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
-            Ok(Self {
-                devices,
-                disk,
-                whole,
-                part,
-            })
-        }
-
-        fn write(&self) -> Result<Request<'_>> {
-            Request::new(&self.disk, 1)
-        }
-
-        fn start(&self, rq: &mut Request<'_>) {
-            Start::event(&self.devices, rq.get(), &InProbe::test());
-            rq.kernel_starts();
-        }
-
-        fn done(&self, rq: &Request<'_>) {
-            Done::event(&self.devices, rq.get(), &InProbe::test());
-        }
-    }
-
-    /// Returns (in flight, completed writes, absorbed).
-    fn counts(account: &Account) -> (u64, u64, u64) {
-        let snapshot = account.core_snapshot();
-        let write = snapshot.stat.groups[StatGroup::Write.index()];
-        (snapshot.stat.in_flight, write.ios, snapshot.absorbed)
-    }
+    use kernel::prelude::*;
 
     #[test]
     fn a_partitions_request_counts_on_its_disk_too() -> Result {
@@ -266,7 +220,7 @@ mod tests {
         let (mut first, mut second) = (rig.write()?, rig.write()?);
         rig.start(&mut first);
         rig.start(&mut second);
-        Merge::event(&rig.devices, second.get(), &InProbe::test());
+        rig.merge(&second);
         assert_eq!(counts(&rig.whole), (1, 0, 1));
         rig.done(&first);
         assert_eq!(counts(&rig.whole), (0, 1, 1));

@@ -7,6 +7,12 @@
 
 use crate::{
     account::Account,
+    acct::wire,
+    device_events::{
+        Failed,
+        Issue,
+        Requeue, //
+    },
     disk::Disks,
     events::{
         Devices,
@@ -16,6 +22,7 @@ use crate::{
     },
     sys::{
         bdev::{
+            Bdev,
             BdevRef,
             Key, //
         },
@@ -56,7 +63,15 @@ use kernel::{
 struct Probes {
     _start: Attached<Start>,
     _merge: Attached<Merge>,
+    _driver: Option<DriverProbes>,
     _done: Attached<Done>,
+    _failed: Attached<Failed>,
+}
+
+/// Those for the driver's share. Whatever comes back is seen longer than what goes there.
+struct DriverProbes {
+    _issue: Attached<Issue>,
+    _requeue: Attached<Requeue>,
 }
 
 /// The hooks into the block layer.
@@ -65,6 +80,9 @@ pub(crate) struct Hooks {
     start: Found,
     done: Found,
     merge: Found,
+    failed: Found,
+    /// Those of issue and requeue, where the driver's share is counted.
+    driver: Option<(Found, Found)>,
     devices: Arc<Devices>,
     classic: Atomic<bool>,
     /// When those that linger are looked after next.
@@ -93,13 +111,19 @@ impl State {
 }
 
 impl Hooks {
-    /// Finds the hooks of this kernel; attaches nothing yet. May sleep.
+    /// Finds the hooks of this kernel, with those for the driver's share if `device_side`; attaches
+    /// nothing yet. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOENT` if one is missing, with a line in the log that names it; `ENOMEM`.
-    pub(crate) fn find() -> Result<Arc<Self>> {
+    pub(crate) fn find(device_side: bool) -> Result<Arc<Self>> {
         let (start, done, merge) = (find::<Start>()?, find::<Done>()?, find::<Merge>()?);
+        let failed = find::<Failed>()?;
+        let driver = match device_side {
+            true => Some((find::<Issue>()?, find::<Requeue>()?)),
+            false => None,
+        };
         let devices = Arc::new(Published::empty(), GFP_KERNEL)?;
         let pace = Pace::new()?;
         Arc::pin_init(
@@ -107,6 +131,8 @@ impl Hooks {
                 start,
                 done,
                 merge,
+                failed,
+                driver,
                 devices,
                 classic: Atomic::new(false),
                 pace,
@@ -214,6 +240,21 @@ impl Hooks {
         self.classic.load(Relaxed)
     }
 
+    /// Returns whether the driver's share is counted.
+    pub(crate) fn has_device_side(&self) -> bool {
+        self.driver.is_some()
+    }
+
+    /// Returns the form that `stat` has on a device, with nothing counted.
+    pub(crate) fn empty_stat(&self, bdev: &Bdev) -> wire::Stat {
+        let request_based = bdev.queue().is_request_based();
+        wire::Stat {
+            errors: request_based.then_some(0),
+            device: (request_based && self.has_device_side()).then(Default::default),
+            ..Default::default()
+        }
+    }
+
     fn attach_for_bios(&self) -> Result<bio_acct::Attached<Devices>> {
         bio_acct::Attached::new(self.devices.clone()).map_err(|error| {
             if error == ENOMEM {
@@ -226,13 +267,26 @@ impl Hooks {
 
     fn attach(&self) -> Result<Probes> {
         // Ends first: a start that is seen has its end seen.
+        let failed = Attached::new(self.failed, self.devices.clone())?;
         let done = Attached::new(self.done, self.devices.clone())?;
+        let driver = match self.driver {
+            Some((issue, requeue)) => {
+                let requeue = Attached::new(requeue, self.devices.clone())?;
+                Some(DriverProbes {
+                    _issue: Attached::new(issue, self.devices.clone())?,
+                    _requeue: requeue,
+                })
+            }
+            None => None,
+        };
         let merge = Attached::new(self.merge, self.devices.clone())?;
         let start = Attached::new(self.start, self.devices.clone())?;
         Ok(Probes {
             _start: start,
             _merge: merge,
+            _driver: driver,
             _done: done,
+            _failed: failed,
         })
     }
 }

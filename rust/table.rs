@@ -22,6 +22,20 @@ pub(crate) struct Entry {
     pub(crate) disk: Option<Arc<Account>>,
 }
 
+impl Entry {
+    /// Returns the accounts that an event of the device counts for, the whole disk first.
+    #[inline]
+    pub(crate) fn outside_in(&self) -> [Option<&Arc<Account>>; 2] {
+        [self.disk.as_ref(), Some(&self.account)]
+    }
+
+    /// Returns the same accounts, the whole disk last.
+    #[inline]
+    pub(crate) fn inside_out(&self) -> [Option<&Arc<Account>>; 2] {
+        [Some(&self.account), self.disk.as_ref()]
+    }
+}
+
 /// A hash table with open addressing, at most half full.
 ///
 /// # Invariants
@@ -84,7 +98,7 @@ mod tests {
     use super::*;
 
     fn table(keys: core::ops::Range<usize>) -> Result<Table> {
-        let account = Account::new(1)?;
+        let account = Account::new(1, true)?;
         let mut entries = KVec::new();
         for number in keys {
             let entry = Entry {

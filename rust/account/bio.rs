@@ -162,7 +162,7 @@ impl Account {
             late_before: Atomic::new(0),
             wanted: Atomic::new(false),
         };
-        Self::with(1, Some(KBox::new(share, GFP_KERNEL)?))
+        Self::with(1, None, None, Some(KBox::new(share, GFP_KERNEL)?))
     }
 
     /// Returns whether this is the account of a bio-based device.
@@ -292,7 +292,7 @@ impl Account {
         group: StatGroup,
         sectors: u64,
     ) -> Time {
-        let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now)) else {
+        let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now, now)) else {
             return Time::Kernels;
         };
         slot::end(&Here(&self.cells, pin), time, group, time);

@@ -39,6 +39,8 @@ impl KernelShare {
 pub(super) struct Shown {
     time_ns: u64,
     io_ticks: u64,
+    /// By how much one total is ahead of another. In truth it only grows.
+    lead: Leads,
     /// Sectors of each of the kernel's groups.
     ///
     /// A finer group's sectors count at the start, the kernel's at the completion; in between the
@@ -46,16 +48,52 @@ pub(super) struct Shown {
     pub(super) sectors: [u64; 4],
 }
 
+#[derive(Default)]
+struct Leads {
+    queue_over_io: u64,
+    io_over_device: u64,
+    device_queue_over_device: u64,
+}
+
+impl Leads {
+    /// Returns a lead that has been read, or the largest that was shown.
+    fn of(upper: u64, lower: u64, last: &mut u64) -> u64 {
+        *last = upper.saturating_sub(lower).max(*last);
+        *last
+    }
+}
+
 impl Shown {
-    /// Keeps busy time within wall time from one reader to the next.
+    /// Keeps the times in order from one reader to the next, as the ABI text says.
     ///
-    /// A start that is held up between its clock reading and its entry into the root is seen late,
-    /// and its first moments with it. They are shown as the time allows, so none is lost.
-    pub(super) fn within_wall_time(&mut self, stat: &mut wire::Stat) {
+    /// The read takes them one after the other while I/O goes on, so that each can be off by what
+    /// the read takes. None goes further than that: where nothing is under way all are as they were
+    /// read, once they lead each other by as much as they did.
+    pub(super) fn in_order(&mut self, stat: &mut wire::Stat) {
+        let queue = Leads::of(
+            stat.time_in_queue,
+            stat.io_ticks,
+            &mut self.lead.queue_over_io,
+        );
+        // A start that is held up between its clock reading and its entry into the root is seen
+        // late, and its first moments with it. They are shown as the time allows; none is lost.
         let wall = stat.time_ns.saturating_sub(self.time_ns);
         stat.io_ticks = stat.io_ticks.min(self.io_ticks.saturating_add(wall));
         self.time_ns = stat.time_ns;
         self.io_ticks = stat.io_ticks;
+        stat.time_in_queue = stat.io_ticks.saturating_add(queue);
+
+        if let Some(device) = &mut stat.device {
+            let lead = &mut self.lead;
+            let queue = Leads::of(
+                device.time_in_queue,
+                device.ticks,
+                &mut lead.device_queue_over_device,
+            );
+            let idle = Leads::of(stat.io_ticks, device.ticks, &mut lead.io_over_device);
+            device.ticks = stat.io_ticks.saturating_sub(idle);
+            device.time_in_queue = device.ticks.saturating_add(queue);
+        }
     }
 }
 
@@ -79,10 +117,12 @@ pub(super) fn fill_in(
         groups[group.index()].sectors = shown[coarse];
         groups[group.index()].merges = kernel[coarse].merges;
     }
-    // The kernel times its internal flushes itself, in ns.
-    let flush = &kernel[kernel_index(Classic::Flush)];
-    groups[StatGroup::Flush.index()].ios = flush.ios;
-    groups[StatGroup::Flush.index()].nsecs = flush.nsecs;
+    // The kernel times its internal flushes itself, in ns. A flush that comes as a request, to a
+    // path of dm-multipath, is none of these.
+    let flush = &mut groups[StatGroup::Flush.index()];
+    let internal = &kernel[kernel_index(Classic::Flush)];
+    flush.ios = flush.ios.wrapping_add(internal.ios);
+    flush.nsecs = flush.nsecs.wrapping_add(internal.nsecs);
 }
 
 /// Returns the kernel's number of a stat group, `enum stat_group`.
@@ -144,8 +184,42 @@ mod tests {
                 io_ticks,
                 ..Default::default()
             };
-            shown.within_wall_time(&mut stat);
+            shown.in_order(&mut stat);
             assert_eq!(stat.io_ticks, expected);
+        }
+    }
+
+    #[test]
+    fn times_read_one_after_the_other_are_shown_in_order() {
+        let mut shown = Shown::default();
+        // (time, io, queue, device, device queue) as read, and what is shown but for the time.
+        for (read, expected) in [
+            ((1000, 100, 100, 50, 50), (100, 100, 50, 50)),
+            // The queue's time was read too early, the device's too late.
+            ((1100, 200, 150, 190, 180), (200, 200, 150, 150)),
+            // And nothing was lost.
+            ((1200, 250, 260, 190, 195), (250, 260, 190, 195)),
+        ] {
+            let mut stat = wire::Stat {
+                time_ns: read.0,
+                io_ticks: read.1,
+                time_in_queue: read.2,
+                device: Some(wire::DeviceSide {
+                    ticks: read.3,
+                    time_in_queue: read.4,
+                    ..Default::default()
+                }),
+                ..Default::default()
+            };
+            shown.in_order(&mut stat);
+            let device = stat.device.unwrap_or_default();
+            let times = (
+                stat.io_ticks,
+                stat.time_in_queue,
+                device.ticks,
+                device.time_in_queue,
+            );
+            assert_eq!(times, expected);
         }
     }
 

@@ -66,8 +66,8 @@ pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
 ///
 /// `t0` was read before. Ends are read before starts, so that nothing in flight is negative.
 pub fn read(slots: &impl Slots, t0: Nsec) -> [(Group, u64); StatGroup::COUNT] {
-    let ends: [u64; END_CELLS] = slot::sum(slots, ENDS);
-    let starts: [u64; START_CELLS] = slot::sum(slots, STARTS);
+    let ends: [u64; END_CELLS] = slot::sum(slots, ENDS, slot::both);
+    let starts: [u64; START_CELLS] = slot::sum(slots, STARTS, slot::both);
     StatGroup::ALL.map(|group| {
         let start = REST + 2 * group.index();
         let end = REST + 3 * group.index();

@@ -37,10 +37,19 @@ impl Seen {
     }
 }
 
-/// The in-flight counter of one hardware queue.
+/// An in-flight counter of one hardware queue.
 #[derive(Debug)]
-#[repr(align(64))]
 pub struct Leaf(Atomic<u64>);
+
+/// All leaves of one hardware queue, on a line of their own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Leaves {
+    /// Requests in flight.
+    pub io: Leaf,
+    /// Those of them that the driver has.
+    pub device: Leaf,
+}
 
 impl Default for Leaf {
     fn default() -> Self {

@@ -59,17 +59,15 @@ use super::word::{
 pub struct Stamp {
     /// The time to book the event under.
     pub time: Nsec,
-    /// The clock was behind the last turn of the root, and `time` was moved forward to it.
-    pub clamped: bool,
+    /// How far, in ns, the clock was behind the last turn of the root; `time` was moved forward to
+    /// that.
+    pub clamped: u64,
 }
 
 impl Stamp {
     /// Returns the stamp of an event that happened at `time` by the clock.
     pub const fn exact(time: Nsec) -> Self {
-        Self {
-            time,
-            clamped: false,
-        }
+        Self { time, clamped: 0 }
     }
 }
 
@@ -209,7 +207,7 @@ impl Root {
         let last = Nsec(self.last.load(Relaxed));
         Stamp {
             time: t.max(last),
-            clamped: t < last,
+            clamped: last.since(t),
         }
     }
 
@@ -352,7 +350,7 @@ mod tests {
         let stamp = root.depart(root.departing(), Nsec(90), &at(90));
         let clamped = Stamp {
             time: Nsec(100),
-            clamped: true,
+            clamped: 10,
         };
         assert_eq!(stamp, Some(clamped));
         assert_eq!(total(&root, 200), 0);

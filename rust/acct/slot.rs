@@ -123,26 +123,41 @@ pub fn absorbed(slot: &impl Slot, t: Nsec, group: StatGroup) {
 
 /// Returns a CPU's half that starts at cell `first`, as it was at one moment.
 ///
-/// It tries until no event is under way: with a slot's owner pinned, a few loads' time.
-pub(super) fn read<const N: usize>(slots: &impl Slots, cpu: usize, first: usize) -> [u64; N] {
+/// `through` tells how many of its events are. It tries until no event is under way: with a slot's
+/// owner pinned, a few loads' time.
+pub(super) fn read<const N: usize>(
+    slots: &impl Slots,
+    cpu: usize,
+    first: usize,
+    through: fn(&[u64; N]) -> u64,
+) -> [u64; N] {
     loop {
         let mut half = [0; N];
-        for (place, value) in half.iter_mut().enumerate().skip(DONE) {
+        for (place, value) in half.iter_mut().enumerate().skip(BEGUN + 1) {
             *value = slots.load(cpu, Cell(first + place));
         }
         half[BEGUN] = slots.load(cpu, Cell(first + BEGUN));
-        if half[BEGUN] == half[DONE].wrapping_add(half[DONE + 1]) {
+        if half[BEGUN] == through(&half) {
             return half;
         }
         slots.relax();
     }
 }
 
+/// Returns how many events are through of a half that counts reads and writes apart.
+pub(super) fn both<const N: usize>(half: &[u64; N]) -> u64 {
+    half[DONE].wrapping_add(half[DONE + 1])
+}
+
 /// Returns the sums over all CPUs of the half that starts at cell `first`.
-pub(super) fn sum<const N: usize>(slots: &impl Slots, first: usize) -> [u64; N] {
+pub(super) fn sum<const N: usize>(
+    slots: &impl Slots,
+    first: usize,
+    through: fn(&[u64; N]) -> u64,
+) -> [u64; N] {
     let mut sums = [0u64; N];
     for cpu in slots.cpus() {
-        let half: [u64; N] = read(slots, cpu, first);
+        let half = read(slots, cpu, first, through);
         for (sum, value) in sums.iter_mut().zip(half) {
             *sum = sum.wrapping_add(value);
         }
@@ -201,7 +216,7 @@ mod tests {
         for interrupt in 1..=START_CELLS as u64 {
             let cpu = OneCpu::new(interrupt);
             start(&cpu, Nsec(100), StatGroup::Read, 8);
-            let half: [u64; START_CELLS] = read(&cpu, 0, STARTS);
+            let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
             assert_eq!(half[SUM], 100 * half[DONE] + 50 * half[DONE + 1]);
         }
     }
@@ -211,7 +226,7 @@ mod tests {
         let cpu = OneCpu::new(0);
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(40));
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(110));
-        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS);
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, both);
         let ios = REST + 2 * StatGroup::Discard.index();
         assert_eq!(half[ios], 2);
         assert_eq!(half[ios + 1], 60);
@@ -223,7 +238,7 @@ mod tests {
     fn what_is_absorbed_is_no_completed_io() {
         let cpu = OneCpu::new(0);
         absorbed(&cpu, Nsec(100), StatGroup::Read);
-        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS);
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, both);
         assert_eq!(half[DONE], 1);
         assert_eq!(half[REST], 0);
     }
@@ -233,7 +248,7 @@ mod tests {
         let cpu = OneCpu::new(0);
         start(&cpu, Nsec(1), StatGroup::Write, 8);
         start(&cpu, Nsec(1), StatGroup::WriteZeroes, 16);
-        let half: [u64; START_CELLS] = read(&cpu, 0, STARTS);
+        let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
         assert_eq!(half[REST..], [0, 16, 0, 0]);
     }
 }

@@ -63,8 +63,8 @@ impl Snapshot {
     /// does not step back. Takes no lock and writes nothing that I/O writes.
     pub fn take(busy: &Busy, queue: &Extended<64>, slots: &impl Slots, clock: &impl Clock) -> Self {
         let (Nsec(time_ns), io_ticks) = busy.read(clock);
-        let ends: [u64; END_CELLS] = slot::sum(slots, ENDS);
-        let starts: [u64; START_CELLS] = slot::sum(slots, STARTS);
+        let ends: [u64; END_CELLS] = slot::sum(slots, ENDS, slot::both);
+        let starts: [u64; START_CELLS] = slot::sum(slots, STARTS, slot::both);
 
         let in_flight = InFlight {
             reads: starts[DONE].wrapping_sub(ends[DONE]),
@@ -92,6 +92,7 @@ impl Snapshot {
                 ),
                 in_flight: open,
                 groups,
+                ..Stat::default()
             },
             in_flight,
             absorbed: left.wrapping_sub(ios),

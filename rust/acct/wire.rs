@@ -26,6 +26,22 @@ pub struct Group {
     pub nsecs: u64,
 }
 
+/// What of a device's time its driver spent, between the issue of a request and its return.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceSide {
+    /// Time with at least one request at the driver, in ns.
+    pub ticks: u64,
+    /// Integral over time of the requests at the driver, in ns.
+    pub time_in_queue: u64,
+    /// Requests at the driver.
+    pub in_flight: u64,
+    /// Sum of the times that requests of each group were at the driver, in ns, by
+    /// [`StatGroup::index`].
+    pub nsecs: [u64; StatGroup::COUNT],
+    /// Requests that the driver gave back undone.
+    pub requeues: u64,
+}
+
 /// The file `stat`: one line of at least 40 fields. Later versions append more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
@@ -39,6 +55,10 @@ pub struct Stat {
     pub in_flight: u64,
     /// The groups, by [`StatGroup::index`].
     pub groups: [Group; StatGroup::COUNT],
+    /// Requests that the driver failed; not on a bio-based device.
+    pub errors: Option<u64>,
+    /// Not on a bio-based device, nor where it is switched off.
+    pub device: Option<DeviceSide>,
 }
 
 /// The file `in_flight`: one line of reads and writes, like the kernel's `inflight`.
@@ -61,6 +81,8 @@ pub struct Anomalies {
     pub lost_starts: u64,
     /// Starts that the driver told of long after its own start time.
     pub late_starts: u64,
+    /// What the first three can have moved any time in `stat` by, in ns, all together.
+    pub bound_ns: u64,
 }
 
 /// Why a text cannot be read.
@@ -111,6 +133,14 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// Returns the error of a field that is not there.
+pub(super) fn missing(name: &'static str) -> Error {
+    Error {
+        field: Field::Named(name),
+        fault: Fault::Missing,
+    }
+}
+
 /// Reads the number in `text` as `field`.
 fn number(text: Option<&str>, field: Field) -> Result<u64, Error> {
     let text = text.ok_or(Error {
@@ -127,7 +157,10 @@ fn number(text: Option<&str>, field: Field) -> Result<u64, Error> {
     }
 }
 
-fn named(words: &mut SplitAsciiWhitespace<'_>, name: &'static str) -> Result<u64, Error> {
+pub(super) fn named(
+    words: &mut SplitAsciiWhitespace<'_>,
+    name: &'static str,
+) -> Result<u64, Error> {
     number(words.next(), Field::Named(name))
 }
 
@@ -145,7 +178,46 @@ impl fmt::Display for Stat {
                 group.ios, group.merges, group.sectors, group.nsecs
             )?;
         }
+        if let Some(errors) = self.errors {
+            write!(f, " {errors}")?;
+        }
+        if let Some(device) = &self.device {
+            write!(f, " {device}")?;
+        }
         f.write_str("\n")
+    }
+}
+
+impl fmt::Display for DeviceSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {}",
+            self.ticks, self.time_in_queue, self.in_flight, self.requeues
+        )?;
+        self.nsecs
+            .iter()
+            .try_for_each(|nsecs| write!(f, " {nsecs}"))
+    }
+}
+
+impl DeviceSide {
+    /// Reads the fields, if there are any.
+    fn read(words: &mut SplitAsciiWhitespace<'_>) -> Result<Option<Self>, Error> {
+        if words.clone().next().is_none() {
+            return Ok(None);
+        }
+        let mut device = Self {
+            ticks: named(words, "device_ticks")?,
+            time_in_queue: named(words, "device_time_in_queue")?,
+            in_flight: named(words, "device_in_flight")?,
+            requeues: named(words, "requeues")?,
+            ..Self::default()
+        };
+        for group in StatGroup::ALL {
+            device.nsecs[group.index()] = number(words.next(), Field::Of(group, "device_nsecs"))?;
+        }
+        Ok(Some(device))
     }
 }
 
@@ -170,6 +242,11 @@ impl FromStr for Stat {
                 nsecs: field("nsecs")?,
             };
         }
+        stat.errors = match words.clone().next() {
+            Some(_) => Some(named(&mut words, "errors")?),
+            None => None,
+        };
+        stat.device = DeviceSide::read(&mut words)?;
         Ok(stat)
     }
 }
@@ -197,7 +274,8 @@ impl fmt::Display for Anomalies {
         writeln!(f, "clamped {}", self.clamped)?;
         writeln!(f, "orphans {}", self.orphans)?;
         writeln!(f, "lost_starts {}", self.lost_starts)?;
-        writeln!(f, "late_starts {}", self.late_starts)
+        writeln!(f, "late_starts {}", self.late_starts)?;
+        writeln!(f, "bound_ns {}", self.bound_ns)
     }
 }
 
@@ -216,11 +294,8 @@ impl FromStr for Anomalies {
             clamped: field("clamped")?,
             orphans: field("orphans")?,
             lost_starts: field("lost_starts")?,
-            // An older version does not write it.
-            late_starts: match field("late_starts") {
-                Err(error) if error.fault == Fault::Missing => 0,
-                other => other?,
-            },
+            late_starts: field("late_starts")?,
+            bound_ns: field("bound_ns")?,
         })
     }
 }
@@ -264,8 +339,32 @@ mod tests {
     #[test]
     fn fields_of_a_later_version_are_passed_over() {
         let line = "1 2 3 4 1 1 1 1 2 2 2 2 3 3 3 3 4 4 4 4 5 5 5 5 6 6 6 6 7 7 7 7 8 8 8 8 \
-                    9 9 9 9 new -1\n";
+                    9 9 9 9 5 10 11 12 13 1 2 3 4 5 6 7 8 9 new -1\n";
         assert_eq!(line.parse::<Stat>().map(|stat| stat.groups[8].ios), Ok(9));
+    }
+
+    #[test]
+    fn the_device_side_is_there_or_not() {
+        let core = STAT_TEXT.trim_ascii_end();
+        let mut stat: Stat = core.parse().unwrap_or_default();
+        assert_eq!((stat.errors, stat.device), (None, None));
+        stat.errors = Some(40);
+        stat.device = Some(DeviceSide {
+            ticks: 41,
+            time_in_queue: 42,
+            in_flight: 43,
+            requeues: 44,
+            nsecs: [45, 46, 47, 48, 49, 50, 51, 52, 53],
+        });
+        let side = "41 42 43 44 45 46 47 48 49 50 51 52 53";
+        assert!(stat.device.is_some_and(|device| writes(&device, side)));
+        let mut words = side.split_ascii_whitespace();
+        assert_eq!(DeviceSide::read(&mut words), Ok(stat.device));
+        let mut words = "41 42 43".split_ascii_whitespace();
+        assert!(fault(
+            DeviceSide::read(&mut words),
+            "field requeues is missing"
+        ));
     }
 
     #[test]
@@ -301,16 +400,16 @@ mod tests {
 
     #[test]
     fn anomalies_go_round() {
-        let text = "clamped 1\norphans 2\nlost_starts 3\nlate_starts 4\n";
+        let text = "clamped 1\norphans 2\nlost_starts 3\nlate_starts 4\nbound_ns 5\n";
         let anomalies: Anomalies = text.parse().unwrap_or_default();
         assert_eq!(anomalies.orphans, 2);
-        assert_eq!(anomalies.late_starts, 4);
+        assert_eq!((anomalies.late_starts, anomalies.bound_ns), (4, 5));
         assert!(writes(&anomalies, text));
     }
 
     #[test]
     fn anomalies_are_found_by_name() {
-        let text = "news x\nlost_starts 3\nclamped 1\norphans 2\n";
+        let text = "news x\nlost_starts 3\nbound_ns 5\nlate_starts 0\nclamped 1\norphans 2\n";
         assert_eq!(text.parse::<Anomalies>().map(|a| a.lost_starts), Ok(3));
         assert!(fault(
             "clamped 1\norphans 2\n".parse::<Anomalies>(),

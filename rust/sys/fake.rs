@@ -32,6 +32,7 @@ unsafe fn zeroed<T>() -> Result<KBox<T>> {
 pub(crate) struct Disk {
     queue: KBox<UnsafeCell<bindings::request_queue>>,
     hctx: KBox<bindings::blk_mq_hw_ctx>,
+    _gendisk: KBox<bindings::gendisk>,
     whole: KBox<bindings::block_device>,
     partition: KBox<bindings::block_device>,
 }
@@ -40,13 +41,24 @@ impl Disk {
     /// Makes one, with the kernel's accounting on.
     pub(crate) fn new() -> Result<Self> {
         // SAFETY: C structures.
-        let disk = unsafe {
-            Self {
-                queue: zeroed()?,
-                hctx: zeroed()?,
-                whole: zeroed()?,
-                partition: zeroed()?,
-            }
+        let (queue, hctx, mut gendisk, whole, partition) = unsafe {
+            (
+                zeroed::<UnsafeCell<bindings::request_queue>>()?,
+                zeroed()?,
+                zeroed::<bindings::gendisk>()?,
+                zeroed::<bindings::block_device>()?,
+                zeroed::<bindings::block_device>()?,
+            )
+        };
+        gendisk.part0 = (&raw const *whole).cast_mut();
+        // SAFETY: Nobody else has the queue yet.
+        unsafe { (*queue.get()).disk = &raw mut *gendisk };
+        let disk = Self {
+            queue,
+            hctx,
+            _gendisk: gendisk,
+            whole,
+            partition,
         };
         disk.set_io_stat(true);
         Ok(disk)
@@ -106,6 +118,17 @@ impl<'d> Request<'d> {
             self.rq.rq_flags |= 1 << bindings::rqf_flags___RQF_IO_STAT;
             self.rq.part = self.bio.bi_bdev;
         }
+    }
+
+    /// Does what `blk_mq_start_request()` does after the event: with statistics of the queue on, it
+    /// stamps the issue itself, at `now`.
+    pub(crate) fn kernel_stamps_issue(&mut self, now: u64) {
+        self.rq.io_start_time_ns = now;
+    }
+
+    /// Returns whether the kernel will show the request's end even if it does not count it.
+    pub(crate) fn shows_its_end(&self) -> bool {
+        self.rq.rq_flags & (1 << bindings::rqf_flags___RQF_STATS) != 0
     }
 
     /// Puts the request into a flush sequence, or takes it out.

@@ -18,6 +18,13 @@ use kernel::bindings;
 const RQF_IO_STAT: u32 = 1 << bindings::rqf_flags___RQF_IO_STAT;
 const RQF_FLUSH_SEQ: u32 = 1 << bindings::rqf_flags___RQF_FLUSH_SEQ;
 
+const RQF_STATS: u32 = 1 << bindings::rqf_flags___RQF_STATS;
+
+/// A flag of ours among the request's: the driver has it. The kernel uses the lower ones, and
+/// clears them all when it hands the request out anew.
+const AT_DRIVER: u32 = 1 << 31;
+const _: () = assert!(bindings::rqf_flags___RQF_BITS <= 31);
+
 /// A live request.
 ///
 /// # Invariants
@@ -67,6 +74,52 @@ impl RqRef<'_> {
         self.get().rq_flags & RQF_FLUSH_SEQ != 0
     }
 
+    /// Returns whether this is a flush that the block layer made itself, for requests that wait.
+    ///
+    /// The kernel does not count its start, and its end only in its own group.
+    #[inline]
+    pub(crate) fn is_internal_flush(&self) -> bool {
+        const REQ_OP_MASK: u32 = 0xff;
+        self.in_flush_sequence() && self.op() & REQ_OP_MASK == bindings::req_op_REQ_OP_FLUSH
+    }
+
+    /// Returns when the request was issued to the driver, if the driver has it and it was marked.
+    ///
+    /// With I/O statistics of the queue on, it is the kernel's own stamp, taken after the event.
+    #[inline]
+    pub(crate) fn issued(&self) -> Option<Nsec> {
+        let rq = self.get();
+        (rq.rq_flags & AT_DRIVER != 0).then_some(Nsec(rq.io_start_time_ns))
+    }
+
+    /// Marks the request as issued at `now`. To be called in the event of its issue.
+    ///
+    /// The stamp is the kernel's own field for this very time, which it sets itself right after the
+    /// event where it needs it, and leaves alone elsewhere.
+    #[inline]
+    pub(crate) fn set_issued(&self, now: Nsec) {
+        let rq = self.0.as_ptr();
+        // SAFETY: The request is live, and the event's alone, by the type invariants.
+        unsafe {
+            (*rq).io_start_time_ns = now.0;
+            (*rq).rq_flags |= AT_DRIVER;
+        }
+        if self.is_internal_flush() {
+            // Makes the kernel show its end, which it otherwise does with such statistics only.
+            // Without them nobody listens to what it then feeds to them.
+            // SAFETY: As above.
+            unsafe { (*rq).rq_flags |= RQF_STATS };
+        }
+    }
+
+    /// Takes the mark off: the driver has given the request back, and it will be issued again, or
+    /// ended a second time.
+    #[inline]
+    pub(crate) fn set_returned(&self) {
+        // SAFETY: As in `set_issued`.
+        unsafe { (*self.0.as_ptr()).rq_flags &= !AT_DRIVER };
+    }
+
     /// Returns the operation and its flags, `cmd_flags`.
     #[inline]
     pub(crate) fn op(&self) -> u32 {
@@ -100,11 +153,17 @@ impl RqRef<'_> {
     pub(crate) fn starting_on(&self) -> Key {
         let bio = self.get().bio;
         if bio.is_null() {
-            // SAFETY: A request's queue is live, and its disk too while accounting is on.
-            return Key::of(unsafe { (*(*self.get().q).disk).part0 });
+            return self.whole_disk();
         }
         // SAFETY: The bio belongs to the request.
         Key::of(unsafe { (*bio).bi_bdev })
+    }
+
+    /// Returns the whole disk. Not for a passthrough request, whose queue may have none.
+    #[inline]
+    pub(crate) fn whole_disk(&self) -> Key {
+        // SAFETY: A request's queue is live, and its disk too while accounting is on.
+        Key::of(unsafe { (*(*self.get().q).disk).part0 })
     }
 
     /// Returns the device the kernel counted the start on. Valid for a counted request; a merge

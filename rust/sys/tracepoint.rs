@@ -44,12 +44,22 @@ impl InProbe {
 
 /// What a probe does with the request of an event.
 pub(crate) trait OnRequest: Send + Sync + 'static {
-    /// The tracepoint's name; its event has one argument, the request.
+    /// The tracepoint's name.
     const EVENT: &'static CStr;
+    /// What its event has for arguments.
+    const ARGUMENTS: Arguments = Arguments::Request;
     /// What the probe works on.
     type Context: Send + Sync + 'static;
     /// Handles one event. Must not sleep.
     fn event(context: &Self::Context, rq: RqRef<'_>, probe: &InProbe);
+}
+
+/// The arguments of an event, after the probe's own data.
+pub(crate) enum Arguments {
+    /// The request.
+    Request,
+    /// The request, a status, and a number of bytes.
+    Completion,
 }
 
 /// Finds the tracepoint of `H`.
@@ -121,12 +131,7 @@ impl<H: OnRequest> Attached<H> {
         // SAFETY: The tracepoint lives by the invariant of `Found`; the probe has the signature
         // of the events that `OnRequest` allows; `data` lives until `drop` has detached it.
         to_result(unsafe {
-            bindings::tracepoint_probe_register_prio(
-                found.0.as_ptr(),
-                probe::<H> as *mut c_void,
-                data,
-                PRIORITY,
-            )
+            bindings::tracepoint_probe_register_prio(found.0.as_ptr(), entry::<H>(), data, PRIORITY)
         })?;
         // INVARIANT: Just registered.
         Ok(Self { found, context })
@@ -138,15 +143,34 @@ impl<H: OnRequest> Drop for Attached<H> {
         let data = Arc::as_ptr(&self.context).cast_mut().cast();
         // SAFETY: Registered with the same probe and data by the type invariants.
         unsafe {
-            bindings::tracepoint_probe_unregister(
-                self.found.0.as_ptr(),
-                probe::<H> as *mut c_void,
-                data,
-            );
+            bindings::tracepoint_probe_unregister(self.found.0.as_ptr(), entry::<H>(), data);
         }
         synchronize();
         // `context` is released after this, when no probe reads it.
     }
+}
+
+/// Returns the probe of `H`, with the signature of its event.
+fn entry<H: OnRequest>() -> *mut c_void {
+    match H::ARGUMENTS {
+        Arguments::Request => probe::<H> as *mut c_void,
+        Arguments::Completion => completion_probe::<H> as *mut c_void,
+    }
+}
+
+/// The probe on an event that has a completion's arguments.
+///
+/// # Safety
+///
+/// As for [`probe`].
+unsafe extern "C" fn completion_probe<H: OnRequest>(
+    data: *mut c_void,
+    rq: *mut bindings::request,
+    _status: bindings::blk_status_t,
+    _bytes: c_uint,
+) {
+    // SAFETY: By the function's contract.
+    unsafe { probe::<H>(data, rq) };
 }
 
 /// The probe that the kernel calls.

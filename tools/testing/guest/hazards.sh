@@ -137,6 +137,7 @@ requeued_requests_count_once() {
 	requeues=$(events block_rq_requeue requeue_some)
 	end "$scsi"
 	within "requeues" "$requeues" 5 100
+	same "requeues counted" "${got[requeues]}" "$requeues"
 	counted got read.ios=40 read.sectors=320
 	agrees got kernel read
 }

@@ -38,12 +38,17 @@ for group in read write discard flush zone_append zone_mgmt write_zeroes drv_in 
 		stat_names+=("$group.$name")
 	done
 done
+stat_names+=(errors device_ticks device_time_in_queue device_in_flight requeues)
+for group in read write discard flush zone_append zone_mgmt write_zeroes drv_in drv_out; do
+	stat_names+=("$group.device_nsecs")
+done
 # Of the kernel's "stat" file.
 kernel_names=(read.ios read.merges read.sectors read.ms
 	write.ios write.merges write.sectors write.ms in_flight io_ticks time_in_queue
 	discard.ios discard.merges discard.sectors discard.ms flush.ios flush.ms)
 
-# take ARRAY FILE NAME...: reads a line of numbers into an associative array.
+# take ARRAY FILE NAME...: reads a line of numbers into an associative array. Names
+# beyond its end have none.
 take() {
 	local -n into=$1
 	local -a words
@@ -51,6 +56,7 @@ take() {
 	shift 2
 	read -ra words <"$file"
 	for name; do
+		[ "$at" -lt "${#words[@]}" ] || break
 		into["$name"]=${words[at]}
 		at=$((at + 1))
 	done
@@ -127,7 +133,7 @@ no_anomalies() {
 		same "$device inflight" "$(xargs <"$(sysfs "$device")/inflight")" "0 0"
 		# Late starts are the driver's, or those of an emulated CPU that stands still.
 		same "$device anomalies" "$(grep -v late_starts "$(sysfs "$device")/blkacct/anomalies" | xargs)" \
-			"clamped 0 orphans 0 lost_starts 0"
+			"clamped 0 orphans 0 lost_starts 0 bound_ns 0"
 	done
 }
 

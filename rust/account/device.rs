@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The device side of an account: a second busy clock, for what the driver has.
+//!
+//! Every stay of a request at the driver lies within its time in flight, and at each event the
+//! levels take their times in the order that keeps it so: starts from the outside in, ends from
+//! the inside out. So `device_ticks` never passes `io_ticks`.
+
+use super::{
+    Account,
+    Here,
+    Histograms, //
+};
+use crate::{
+    acct::{
+        busy::{
+            Arrival,
+            Busy,
+            Departure, //
+        },
+        device,
+        extended::Extended,
+        hist,
+        nsec::{
+            Clock,
+            Nsec, //
+        },
+        sgrp::StatGroup,
+        slot::{
+            Cell,
+            Slots, //
+        },
+        wire::DeviceSide, //
+    },
+    sys::{
+        clock::Monotonic,
+        percpu::{
+            self,
+            Counters,
+            Pinned, //
+        }, //
+    }, //
+};
+use kernel::prelude::*;
+
+/// What the account of a request-based device has for its driver.
+pub(super) struct DeviceShare {
+    busy: Busy,
+    cells: Counters<{ device::CELLS }>,
+    queue: Extended<64>,
+    latency: Histograms,
+}
+
+impl DeviceShare {
+    /// Makes one, with nothing at the driver. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(super) fn new() -> Result<KBox<Self>> {
+        let share = Self {
+            busy: Busy::default(),
+            cells: Counters::new()?,
+            queue: Extended::default(),
+            latency: Histograms::new()?,
+        };
+        Ok(KBox::new(share, GFP_KERNEL)?)
+    }
+}
+
+impl Slots for DeviceShare {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        percpu::possible().map(|cpu| cpu as usize)
+    }
+
+    fn load(&self, cpu: usize, cell: Cell) -> u64 {
+        self.cells.load(cpu as u32, cell.index())
+    }
+
+    fn relax(&self) {
+        percpu::resched_point();
+    }
+}
+
+/// The event of an issue, or of its end, at one level: it waits for the time.
+pub(crate) struct AtDevice<'a, Step> {
+    account: &'a Account,
+    share: &'a DeviceShare,
+    step: Step,
+}
+
+impl Account {
+    /// Begins an issue on a hardware queue. Read the clock next, then commit.
+    #[inline]
+    pub(crate) fn issue(&self, hardware_queue: usize) -> Option<AtDevice<'_, Arrival<'_>>> {
+        let share = self.device.as_deref()?;
+        Some(AtDevice {
+            account: self,
+            share,
+            step: share.busy.start(&self.leaves(hardware_queue)?.device),
+        })
+    }
+
+    /// Begins the return of a request from the driver. Read the clock next, then commit.
+    #[inline]
+    pub(crate) fn come_back(&self, hardware_queue: usize) -> Option<AtDevice<'_, Departure<'_>>> {
+        let share = self.device.as_deref()?;
+        Some(AtDevice {
+            account: self,
+            share,
+            step: share.busy.end(&self.leaves(hardware_queue)?.device),
+        })
+    }
+
+    /// Counts the latency of an internal flush, from `start` to `end`, which is in no other number.
+    #[inline]
+    pub(crate) fn flushed(&self, pin: &Pinned, start: Nsec, end: Nsec) {
+        self.took(pin, StatGroup::Flush, start, end);
+    }
+
+    /// Reads the device side, if there is one. Process context.
+    pub(crate) fn device_side(&self) -> Option<DeviceSide> {
+        let share = self.device.as_deref()?;
+        Some(device::read(&share.busy, &share.queue, share, &Monotonic))
+    }
+
+    /// Returns the histogram of a group's times at the driver. Process context.
+    pub(crate) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
+        let share = self.device.as_deref()?;
+        Some(hist::Counts::read(&share.latency, group))
+    }
+
+    /// Ends what is still counted as at the driver although the device is idle.
+    pub(super) fn write_off_device(&self, pin: &Pinned) {
+        let Some(share) = self.device.as_deref() else {
+            return;
+        };
+        let mut strays = 0;
+        for leaves in &self.leaves {
+            for _ in 0..leaves.device.in_flight() {
+                let _ = share
+                    .busy
+                    .end(&leaves.device)
+                    .commit(Monotonic.now(), &Monotonic);
+                strays += 1;
+            }
+        }
+        if strays > 0 {
+            device::write_off(&Here(&share.cells, pin), Monotonic.now(), strays);
+        }
+    }
+}
+
+impl AtDevice<'_, Arrival<'_>> {
+    /// Completes an issue and books it; returns its time.
+    #[inline]
+    pub(crate) fn issued(self, now: Nsec, pin: &Pinned) -> Nsec {
+        let time = self.account.time(self.step.commit(now, &Monotonic));
+        device::issue(&Here(&self.share.cells, pin), time);
+        time
+    }
+}
+
+impl AtDevice<'_, Departure<'_>> {
+    /// Completes the return of a request that is done, and books it; returns its time.
+    #[inline]
+    pub(crate) fn completed(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
+        let share = self.share;
+        let Some(time) = self.account.left(self.step, now, issued) else {
+            return now;
+        };
+        device::come_back(&Here(&share.cells, pin), time, group, issued);
+        hist::count_span(&Here(&share.latency.0, pin), group, issued, time);
+        time
+    }
+
+    /// Completes the return of a request that is requeued, and books it; returns its time.
+    #[inline]
+    pub(crate) fn requeued(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
+        let share = self.share;
+        let Some(time) = self.account.left(self.step, now, issued) else {
+            return now;
+        };
+        device::requeue(&Here(&share.cells, pin), time, group, issued);
+        time
+    }
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an event does to the driver's share of the accounts.
+//!
+//! A request that counts is at the driver from its issue to its completion or requeue. It carries a
+//! mark meanwhile (`sys/request.rs`), since it may complete without an issue, and a write in a
+//! flush sequence is done twice with a single issue. The block layer's internal flushes are at the
+//! driver too, on the whole disk: while one is, the requests that wait for it do not find the driver
+//! idle.
+
+use crate::{
+    account::AtDevice,
+    acct::{
+        busy::{
+            Arrival,
+            Departure, //
+        },
+        nsec::{
+            Clock,
+            Nsec, //
+        },
+        sgrp::StatGroup, //
+    },
+    events::{
+        counting,
+        Devices, //
+    },
+    sys::{
+        clock::Monotonic,
+        percpu::Pinned,
+        request::{
+            self,
+            RqRef, //
+        },
+        tracepoint::{
+            Arguments,
+            InProbe,
+            OnRequest, //
+        }, //
+    },
+    table::Entry, //
+};
+use kernel::str::CStr;
+
+/// Returns the entry of the device on which a request's stay at the driver counts.
+#[inline]
+fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
+    if rq.is_counted() {
+        counting(devices, rq.counted_on(), probe)
+    } else if rq.is_internal_flush() {
+        counting(devices, rq.whole_disk(), probe)
+    } else {
+        None
+    }
+}
+
+/// A request goes to the driver.
+pub(crate) struct Issue;
+
+impl OnRequest for Issue {
+    const EVENT: &'static CStr = c"block_rq_issue";
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        let Some(entry) = staying(devices, rq, probe) else {
+            return;
+        };
+        let pin = Pinned::new();
+        let arrivals: [Option<AtDevice<'_, Arrival<'_>>>; 2] = entry
+            .outside_in()
+            .map(|account| account?.issue(rq.hardware_queue()));
+        let mut now = Monotonic.now();
+        rq.set_issued(now);
+        // The kernel may be about to stamp the issue: with this time, not the plug's older one.
+        request::set_plug_clock(now);
+        for arrival in arrivals.into_iter().flatten() {
+            now = arrival.issued(now, &pin);
+        }
+    }
+}
+
+/// The driver has given a request back undone.
+pub(crate) struct Requeue;
+
+impl OnRequest for Requeue {
+    const EVENT: &'static CStr = c"block_rq_requeue";
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        let Some(entry) = staying(devices, rq, probe) else {
+            return;
+        };
+        let pin = Pinned::new();
+        if let Some(stay) = Return::begin(entry, rq) {
+            rq.set_returned();
+            stay.requeued(Monotonic.now(), &pin);
+        }
+    }
+}
+
+/// A request, or a part of it, has failed.
+pub(crate) struct Failed;
+
+impl OnRequest for Failed {
+    const EVENT: &'static CStr = c"block_rq_error";
+    const ARGUMENTS: Arguments = Arguments::Completion;
+    type Context = Devices;
+
+    fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+        if let Some(entry) = staying(devices, rq, probe) {
+            for account in entry.inside_out().into_iter().flatten() {
+                account.failed();
+            }
+        }
+    }
+}
+
+/// A step of a flush sequence is done: the flush itself, or the data of a write that goes on.
+#[inline]
+pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+    let Some(entry) = staying(devices, rq, probe) else {
+        return;
+    };
+    let pin = Pinned::new();
+    let Some(stay) = Return::begin(entry, rq) else {
+        return;
+    };
+    let now = stay.completed(Monotonic.now(), &pin);
+    if rq.is_internal_flush() {
+        entry.account.flushed(&pin, rq.start_time(), now);
+    } else {
+        rq.set_returned();
+    }
+}
+
+/// The return of a request from the driver, at all levels: it waits for the time.
+pub(crate) struct Return<'a> {
+    stays: [Option<AtDevice<'a, Departure<'a>>>; 2],
+    group: StatGroup,
+    issued: Nsec,
+}
+
+impl<'a> Return<'a> {
+    /// Begins the return of a request, if the driver has it. Read the clock next.
+    #[inline]
+    pub(crate) fn begin(entry: &'a Entry, rq: RqRef<'_>) -> Option<Self> {
+        let issued = rq.issued()?;
+        Some(Self {
+            stays: entry
+                .inside_out()
+                .map(|account| account?.come_back(rq.hardware_queue())),
+            group: StatGroup::of(rq.op()),
+            issued,
+        })
+    }
+
+    /// Completes the return of a request that is done; returns its time.
+    #[inline]
+    pub(crate) fn completed(self, mut now: Nsec, pin: &Pinned) -> Nsec {
+        for stay in self.stays.into_iter().flatten() {
+            now = stay.completed(now, pin, self.group, self.issued);
+        }
+        now
+    }
+
+    /// Completes the return of a request that is requeued.
+    #[inline]
+    fn requeued(self, mut now: Nsec, pin: &Pinned) {
+        for stay in self.stays.into_iter().flatten() {
+            now = stay.requeued(now, pin, self.group, self.issued);
+        }
+    }
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_device_events)]
+mod tests {
+    use super::*;
+    use crate::{
+        account::Account,
+        acct::wire::DeviceSide,
+        rig::{
+            counts,
+            Rig, //
+        },
+        sys::fake::Request, //
+    };
+    use kernel::prelude::*;
+
+    fn side(account: &Account) -> DeviceSide {
+        account.device_side().unwrap_or_default()
+    }
+
+    /// Returns (at the driver, write completions in the driver's histogram).
+    fn device(account: &Account) -> (u64, u64) {
+        let latency = account.device_latency(StatGroup::Write).unwrap_or_default();
+        (side(account).in_flight, latency.0.iter().sum())
+    }
+
+    /// Makes sure that what comes next is later than what was.
+    fn time_passes() {
+        let then = Monotonic.now();
+        while Monotonic.now() == then {}
+    }
+
+    #[test]
+    fn a_request_is_at_the_driver_from_issue_to_completion() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        rig.issue(&rq);
+        assert_eq!(device(&rig.whole), (1, 0));
+        assert_eq!(device(&rig.part), (1, 0));
+        time_passes();
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(device(&rig.part), (0, 1));
+        let write = StatGroup::Write.index();
+        let stat = rig.whole.core_snapshot().stat;
+        let side = side(&rig.whole);
+        assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
+        assert!(side.ticks <= stat.io_ticks);
+        Ok(())
+    }
+
+    #[test]
+    fn a_request_that_fails_before_its_issue_was_never_there() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_requeue_ends_a_stay_and_not_the_request() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        rig.requeue(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        assert_eq!(side(&rig.whole).requeues, 1);
+        // It fails while it waits, or is issued again.
+        rig.issue(&rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(side(&rig.part).requeues, 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_requeue_without_an_issue_is_none() -> Result {
+        // As where the driver's queue was full before it looked at the request.
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.requeue(&rq);
+        assert_eq!(side(&rig.whole).requeues, 0);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_sequenced_write_leaves_the_driver_once() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rq.set_flush_sequence(true);
+        rig.issue(&rq);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(counts(&rig.whole), (1, 0, 0));
+        rq.set_flush_sequence(false);
+        rig.done(&rq);
+        assert_eq!(device(&rig.whole), (0, 1));
+        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        assert_eq!(rig.whole.anomalies().orphans, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn an_internal_flush_keeps_the_driver_busy_and_is_no_io() -> Result {
+        let rig = Rig::new()?;
+        let flush = rig.internal_flush()?;
+        rig.issue(&flush);
+        assert!(flush.shows_its_end());
+        assert_eq!(side(&rig.whole).in_flight, 1);
+        assert_eq!(side(&rig.part).in_flight, 0);
+        time_passes();
+        rig.done(&flush);
+        let after = side(&rig.whole);
+        assert_eq!(after.in_flight, 0);
+        assert!(after.nsecs[StatGroup::Flush.index()] > 0);
+        assert_eq!(counts(&rig.whole), (0, 0, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn the_kernels_own_stamp_of_the_issue_counts_where_it_sets_one() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        time_passes();
+        rq.kernel_stamps_issue(Monotonic.now().0 - 1);
+        rig.done(&rq);
+        let write = StatGroup::Write.index();
+        let side = side(&rig.whole);
+        assert!(side.nsecs[write] < side.ticks);
+        Ok(())
+    }
+
+    #[test]
+    fn passthrough_that_does_not_count_is_nowhere() -> Result {
+        let rig = Rig::new()?;
+        let mut command = Request::new(&rig.disk, 35)?;
+        rig.start(&mut command);
+        rig.issue(&command);
+        rig.done(&command);
+        assert_eq!(side(&rig.whole), DeviceSide::default());
+        Ok(())
+    }
+
+    #[test]
+    fn what_never_comes_back_is_written_off() -> Result {
+        let rig = Rig::new()?;
+        let mut rq = rig.write()?;
+        rig.start(&mut rq);
+        rig.issue(&rq);
+        rig.whole.write_off();
+        assert_eq!(device(&rig.whole).0, 0);
+        assert_eq!(rig.whole.anomalies().lost_starts, 1);
+        assert!(rig.whole.anomalies().bound_ns > 0);
+        Ok(())
+    }
+}

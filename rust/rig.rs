@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the suites of the events share: a disk in mode 2, and what happens to its requests.
+
+use crate::{
+    account::Account,
+    acct::sgrp::StatGroup,
+    device_events::{
+        Issue,
+        Requeue, //
+    },
+    events::{
+        Devices,
+        Done,
+        Merge,
+        Start, //
+    },
+    sys::{
+        fake::{
+            Disk,
+            Request, //
+        },
+        published::Published,
+        tracepoint::{
+            InProbe,
+            OnRequest, //
+        }, //
+    },
+    table::{
+        Entry,
+        Table, //
+    }, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
+
+/// A disk with a partition, both in mode 2.
+pub(crate) struct Rig {
+    devices: Devices,
+    pub(crate) disk: Disk,
+    pub(crate) whole: Arc<Account>,
+    pub(crate) part: Arc<Account>,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Result<Self> {
+        let disk = Disk::new()?;
+        let (whole, part) = (Account::new(1, true)?, Account::new(1, true)?);
+        whole.open_for_test();
+        part.open_for_test();
+        let entries = [
+            Entry {
+                key: disk.whole(),
+                account: whole.clone(),
+                disk: None,
+            },
+            Entry {
+                key: disk.partition(),
+                account: part.clone(),
+                disk: Some(whole.clone()),
+            },
+        ];
+        let devices = Published::empty();
+        drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+        Ok(Self {
+            devices,
+            disk,
+            whole,
+            part,
+        })
+    }
+
+    pub(crate) fn write(&self) -> Result<Request<'_>> {
+        Request::new(&self.disk, 1)
+    }
+
+    /// Returns a flush as the block layer makes it.
+    pub(crate) fn internal_flush(&self) -> Result<Request<'_>> {
+        let mut flush = Request::new(&self.disk, 2)?;
+        flush.set_flush_sequence(true);
+        Ok(flush)
+    }
+
+    pub(crate) fn start(&self, rq: &mut Request<'_>) {
+        Start::event(&self.devices, rq.get(), &InProbe::test());
+        rq.kernel_starts();
+    }
+
+    pub(crate) fn issue(&self, rq: &Request<'_>) {
+        Issue::event(&self.devices, rq.get(), &InProbe::test());
+    }
+
+    pub(crate) fn requeue(&self, rq: &Request<'_>) {
+        Requeue::event(&self.devices, rq.get(), &InProbe::test());
+    }
+
+    pub(crate) fn merge(&self, rq: &Request<'_>) {
+        Merge::event(&self.devices, rq.get(), &InProbe::test());
+    }
+
+    pub(crate) fn done(&self, rq: &Request<'_>) {
+        Done::event(&self.devices, rq.get(), &InProbe::test());
+    }
+}
+
+/// Returns (in flight, completed writes, absorbed).
+pub(crate) fn counts(account: &Account) -> (u64, u64, u64) {
+    let snapshot = account.core_snapshot();
+    let write = snapshot.stat.groups[StatGroup::Write.index()];
+    (snapshot.stat.in_flight, write.ios, snapshot.absorbed)
+}
