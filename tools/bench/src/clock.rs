@@ -2,8 +2,7 @@
 
 //! The processor's own counter, the cheapest clock that all threads share.
 //!
-//! Both contenders read the time once at a start and once at an end. What that takes is measured
-//! for itself and taken off, as the kernel reads the clock in any case.
+//! Both contenders read the time once at a start and once at an end.
 
 use acct::nsec::{self, Nsec};
 
