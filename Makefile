@@ -6,8 +6,8 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
-.PHONY: help modules install clean guest-modules tool demo bench bench-json bench-scale bench-native \
-	test check kunit test-host test-guest fmt
+.PHONY: help modules install clean guest-modules tool demo bench bench-json \
+	bench-scale bench-native test check kunit test-debug test-host test-guest fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -63,6 +63,9 @@ test-host: ## the crates' tests, loom models included
 
 kunit: ## the module's KUnit suites, in a guest that checks locks and leaks
 	@tools/testing/kunit
+
+test-debug: ## the module at work in a guest that checks locks, sleeps and leaks
+	@tools/testing/debug-guest
 
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests

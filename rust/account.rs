@@ -35,6 +35,10 @@ use crate::{
         wire, //
     },
     sys::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
         bdev::{
             Bdev,
             BdevRef, //
@@ -46,6 +50,7 @@ use crate::{
         percpu::{
             self,
             Counters,
+            Here,
             Pinned, //
         }, //
     }, //
@@ -57,10 +62,6 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
         Arc,
         Mutex, //
     }, //
@@ -80,6 +81,7 @@ pub(crate) struct Account {
     busy: Busy,
     /// A power of two of them; a hardware queue has the one its number leads to.
     leaves: KVec<Leaves>,
+    no_leaves: Leaves,
     cells: Counters<{ Cell::COUNT }>,
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
@@ -140,6 +142,7 @@ impl Account {
             pin_init!(Self {
                 busy: Busy::default(),
                 leaves,
+                no_leaves: Leaves::default(),
                 cells,
                 latency,
                 device,
@@ -162,7 +165,7 @@ impl Account {
     }
 
     /// Returns whether events count.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_counting(&self) -> bool {
         // ORDERING: Relaxed. It changes while the queue is frozen, which orders it with every
         // request before and after.
@@ -245,7 +248,7 @@ impl Account {
                 self.anomaly(&self.lost_starts, now.since(opened));
             }
         }
-        let here = Here(&self.cells, &pin);
+        let here = self.cells.here(&pin);
         for (count, group) in [
             (stray.reads, StatGroup::Read),
             (stray.writes, StatGroup::Write),
@@ -271,41 +274,43 @@ impl Account {
         self.counting.store(true, Relaxed);
     }
 
-    fn leaves(&self, hardware_queue: usize) -> Option<&Leaves> {
-        self.leaves
-            .get(hardware_queue & self.leaves.len().wrapping_sub(1))
+    #[inline(always)]
+    fn leaves(&self, hardware_queue: usize) -> &Leaves {
+        let place = hardware_queue & self.leaves.len().wrapping_sub(1);
+        // There is one at every place, which only we know.
+        self.leaves.get(place).unwrap_or(&self.no_leaves)
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
-    #[inline]
-    pub(crate) fn start(&self, hardware_queue: usize) -> Option<Arrival<'_>> {
-        Some(self.busy.start(&self.leaves(hardware_queue)?.io))
+    #[inline(always)]
+    pub(crate) fn start(&self, hardware_queue: usize) -> Arrival<'_> {
+        self.busy.start(&self.leaves(hardware_queue).io)
     }
 
     /// Begins an end on a hardware queue; see [`Busy::end`].
-    #[inline]
-    pub(crate) fn end(&self, hardware_queue: usize) -> Option<Departure<'_>> {
-        Some(self.busy.end(&self.leaves(hardware_queue)?.io))
+    #[inline(always)]
+    pub(crate) fn end(&self, hardware_queue: usize) -> Departure<'_> {
+        self.busy.end(&self.leaves(hardware_queue).io)
     }
 
     /// Completes a start and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn started(
         &self,
         arrival: Arrival<'_>,
         now: Nsec,
         pin: &Pinned,
         group: StatGroup,
-        sectors: u64,
+        sectors: impl FnOnce() -> u64,
     ) -> Nsec {
         let time = self.time(arrival.commit(now, &Monotonic));
-        slot::start(&Here(&self.cells, pin), time, group, sectors);
+        slot::start(&self.cells.here(pin), time, group, sectors);
         time
     }
 
     /// Completes an end and returns its time; `None` for an orphan that the kernel started at
     /// `start_time`, which is only counted.
-    #[inline]
+    #[inline(always)]
     fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
         let Some(stamp) = departure.commit(now, &Monotonic) else {
             self.anomaly(&self.orphans, now.since(start_time));
@@ -315,7 +320,7 @@ impl Account {
     }
 
     /// Completes an end by completion and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn done(
         &self,
         departure: Departure<'_>,
@@ -330,21 +335,21 @@ impl Account {
         if time < start_time {
             self.anomaly(&self.clamped, start_time.since(time));
         }
-        slot::end(&Here(&self.cells, pin), time, group, start_time);
+        slot::end(&self.cells.here(pin), time, group, start_time);
         self.took(pin, group, start_time, time);
         time
     }
 
     /// Counts a latency from `start` to `end` in the histogram of its group.
-    #[inline]
+    #[inline(always)]
     fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
         if let Some(latency) = &self.latency {
-            hist::count_span(&Here(&latency.0, pin), group, start, end);
+            hist::count_span(&latency.0.here(pin), group, start, end);
         }
     }
 
     /// Completes an end by a merge into another request and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn merged(
         &self,
         departure: Departure<'_>,
@@ -356,11 +361,11 @@ impl Account {
         let Some(time) = self.left(departure, now, start_time) else {
             return now;
         };
-        slot::absorbed(&Here(&self.cells, pin), time, group);
+        slot::absorbed(&self.cells.here(pin), time, group);
         time
     }
 
-    #[inline]
+    #[inline(always)]
     fn time(&self, stamp: Stamp) -> Nsec {
         if stamp.clamped > 0 {
             self.anomaly(&self.clamped, stamp.clamped);
@@ -442,13 +447,15 @@ impl Slots for Histograms {
     }
 }
 
-/// The counters of the current CPU.
-struct Here<'a, const N: usize>(&'a Counters<N>, &'a Pinned);
-
 impl<const N: usize> Slot for Here<'_, N> {
-    #[inline]
+    #[inline(always)]
     fn add(&self, cell: Cell, n: u64) {
-        self.0.add(self.1, cell.index(), n);
+        Here::add(self, cell.index(), n);
+    }
+
+    #[inline(always)]
+    fn count(&self, cell: Cell) {
+        Here::count(self, cell.index());
     }
 }
 

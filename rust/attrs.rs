@@ -96,7 +96,7 @@ pub(crate) fn files(device: &Device) -> &'static [File<Device>] {
 }
 
 fn show_iostats(device: &Device, text: &mut Text<'_>) -> Result {
-    Ok(writeln!(text, "{}", mode::of(device.whole()).digit())?)
+    Ok(writeln!(text, "{}", mode::of(device).digit())?)
 }
 
 fn store_iostats(device: &Device, written: &[u8]) -> Result {

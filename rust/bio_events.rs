@@ -39,7 +39,7 @@ impl OnBio for Devices {
         let late = jiffies().wrapping_sub(bio.start_time);
         let levels = [entry.disk.as_ref(), Some(&entry.account)]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
-        let arrivals = levels.map(|account| account?.start(LEAF));
+        let arrivals = levels.map(|account| Some(account?.start(LEAF)));
         let now = Monotonic.now();
         for (account, arrival) in levels.into_iter().zip(arrivals) {
             if let (Some(account), Some(arrival)) = (account, arrival) {
@@ -57,7 +57,7 @@ impl OnBio for Devices {
         let group = StatGroup::of(bio.op);
         let levels = [Some(&entry.account), entry.disk.as_ref()]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
-        let departures = levels.map(|account| account?.end(LEAF));
+        let departures = levels.map(|account| Some(account?.end(LEAF)));
         let now = Monotonic.now();
         for (account, departure) in levels.into_iter().zip(departures) {
             if let (Some(account), Some(departure)) = (account, departure) {

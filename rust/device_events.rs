@@ -9,12 +9,12 @@
 //! idle.
 
 use crate::{
-    account::AtDevice,
+    account::{
+        Account,
+        AtDevice, //
+    },
     acct::{
-        busy::{
-            Arrival,
-            Departure, //
-        },
+        busy::Departure,
         nsec::{
             Clock,
             Nsec, //
@@ -43,7 +43,7 @@ use crate::{
 use kernel::str::CStr;
 
 /// Returns the entry of the device on which a request's stay at the driver counts.
-#[inline]
+#[inline(always)]
 fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
     if rq.is_counted() {
         counting(devices, rq.counted_on(), probe)
@@ -66,16 +66,27 @@ impl OnRequest for Issue {
             return;
         };
         let pin = Pinned::new();
-        let arrivals: [Option<AtDevice<'_, Arrival<'_>>>; 2] = entry
-            .outside_in()
-            .map(|account| account?.issue(rq.hardware_queue()));
-        let mut now = Monotonic.now();
-        rq.set_issued(now);
-        // The kernel may be about to stamp the issue: with this time, not the plug's older one.
-        request::set_plug_clock(now);
-        for arrival in arrivals.into_iter().flatten() {
-            now = arrival.issued(now, &pin);
+        match &entry.disk {
+            None => issue(&entry.account, None, rq, &pin),
+            Some(disk) => issue(&entry.account, Some(disk), rq, &pin),
         }
+    }
+}
+
+#[inline(always)]
+fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
+    let to_outer = outer.and_then(|account| account.issue(rq.hardware_queue()));
+    let to_inner = inner.issue(rq.hardware_queue());
+    let mut now = Monotonic.now();
+    rq.set_issued(now);
+    // The kernel may be about to stamp the issue: with this time, not the plug's older one.
+    request::set_plug_clock(now);
+    // From the outside in, as at the start.
+    if let Some(arrival) = to_outer {
+        now = arrival.issued(now, pin);
+    }
+    if let Some(arrival) = to_inner {
+        arrival.issued(now, pin);
     }
 }
 
@@ -91,7 +102,7 @@ impl OnRequest for Requeue {
             return;
         };
         let pin = Pinned::new();
-        if let Some(stay) = Return::begin(entry, rq) {
+        if let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) {
             rq.set_returned();
             stay.requeued(Monotonic.now(), &pin);
         }
@@ -108,21 +119,21 @@ impl OnRequest for Failed {
 
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         if let Some(entry) = staying(devices, rq, probe) {
-            for account in entry.inside_out().into_iter().flatten() {
-                account.failed();
+            entry.account.failed();
+            if let Some(disk) = &entry.disk {
+                disk.failed();
             }
         }
     }
 }
 
 /// A step of a flush sequence is done: the flush itself, or the data of a write that goes on.
-#[inline]
 pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     let Some(entry) = staying(devices, rq, probe) else {
         return;
     };
     let pin = Pinned::new();
-    let Some(stay) = Return::begin(entry, rq) else {
+    let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) else {
         return;
     };
     let now = stay.completed(Monotonic.now(), &pin);
@@ -133,41 +144,52 @@ pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     }
 }
 
-/// The return of a request from the driver, at all levels: it waits for the time.
+/// The return of a request from the driver, on its device and on its whole disk if that is another:
+/// it waits for the time.
 pub(crate) struct Return<'a> {
-    stays: [Option<AtDevice<'a, Departure<'a>>>; 2],
+    inner: Option<AtDevice<'a, Departure<'a>>>,
+    outer: Option<AtDevice<'a, Departure<'a>>>,
     group: StatGroup,
     issued: Nsec,
 }
 
 impl<'a> Return<'a> {
     /// Begins the return of a request, if the driver has it. Read the clock next.
-    #[inline]
-    pub(crate) fn begin(entry: &'a Entry, rq: RqRef<'_>) -> Option<Self> {
+    #[inline(always)]
+    pub(crate) fn begin(
+        inner: &'a Account,
+        outer: Option<&'a Account>,
+        rq: RqRef<'_>,
+    ) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            stays: entry
-                .inside_out()
-                .map(|account| account?.come_back(rq.hardware_queue())),
+            inner: inner.come_back(rq.hardware_queue()),
+            outer: outer.and_then(|account| account.come_back(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
         })
     }
 
     /// Completes the return of a request that is done; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(self, mut now: Nsec, pin: &Pinned) -> Nsec {
-        for stay in self.stays.into_iter().flatten() {
+        if let Some(stay) = self.inner {
+            now = stay.completed(now, pin, self.group, self.issued);
+        }
+        if let Some(stay) = self.outer {
             now = stay.completed(now, pin, self.group, self.issued);
         }
         now
     }
 
     /// Completes the return of a request that is requeued.
-    #[inline]
+    #[inline(always)]
     fn requeued(self, mut now: Nsec, pin: &Pinned) {
-        for stay in self.stays.into_iter().flatten() {
+        if let Some(stay) = self.inner {
             now = stay.requeued(now, pin, self.group, self.issued);
+        }
+        if let Some(stay) = self.outer {
+            stay.requeued(now, pin, self.group, self.issued);
         }
     }
 }
@@ -177,7 +199,6 @@ impl<'a> Return<'a> {
 mod tests {
     use super::*;
     use crate::{
-        account::Account,
         acct::wire::DeviceSide,
         rig::{
             counts,

@@ -186,6 +186,9 @@ impl Disks {
 
     /// Brings a new partition into the mode its disk is in: no I/O has reached it yet.
     fn join(&self, device: &Arc<Device>) -> Result {
+        if !mode::is_accounted(device) {
+            return Ok(());
+        }
         let switch = &mut *device.whole().switch.lock();
         switch.devices.push(device.clone(), GFP_KERNEL)?;
         if switch.exact {

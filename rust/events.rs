@@ -45,7 +45,7 @@ use kernel::str::CStr;
 pub(crate) type Devices = Published<Table>;
 
 /// Returns the entry of a device whose events count.
-#[inline]
+#[inline(always)]
 pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
         .get(probe)?
@@ -69,18 +69,28 @@ impl OnRequest for Start {
             return;
         };
         let pin = Pinned::new();
-        let group = StatGroup::of(rq.op());
-        let levels = entry.outside_in();
-        let arrivals = levels.map(|account| account?.start(rq.hardware_queue()));
-        let mut now = Monotonic.now();
-        // The kernel is about to stamp the request: with this time, not the plug's older one.
-        request::set_plug_clock(now);
-        for (account, arrival) in levels.into_iter().zip(arrivals) {
-            if let (Some(account), Some(arrival)) = (account, arrival) {
-                now = account.started(arrival, now, &pin, group, rq.sectors());
-            }
+        match &entry.disk {
+            None => start(&entry.account, None, rq, &pin),
+            Some(disk) => start(&entry.account, Some(disk), rq, &pin),
         }
     }
+}
+
+/// Starts a request on its device, and on its whole disk if that is another. Compiled for either
+/// case, as is all that follows.
+#[inline(always)]
+fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
+    let group = StatGroup::of(rq.op());
+    let to_outer = outer.map(|account| account.start(rq.hardware_queue()));
+    let to_inner = inner.start(rq.hardware_queue());
+    let mut now = Monotonic.now();
+    // The kernel is about to stamp the request: with this time, not the plug's older one.
+    request::set_plug_clock(now);
+    // From the outside in: what is in flight on a partition is so on its disk.
+    if let (Some(account), Some(arrival)) = (outer, to_outer) {
+        now = account.started(arrival, now, pin, group, || rq.sectors());
+    }
+    inner.started(to_inner, now, pin, group, || rq.sectors());
 }
 
 /// A request is done.
@@ -115,8 +125,7 @@ impl OnRequest for Merge {
     }
 }
 
-/// Ends a request on its device and on its disk, at one time, and its stay at the driver before
-/// that; `book` does it for each.
+/// Ends a request; `book` does it for each of its accounts.
 #[inline(always)]
 fn end(
     devices: &Devices,
@@ -131,17 +140,31 @@ fn end(
         return;
     };
     let pin = Pinned::new();
-    let at_driver = Return::begin(entry, rq);
-    let levels = entry.inside_out();
-    let departures = levels.map(|account| account?.end(rq.hardware_queue()));
-    let mut now = Monotonic.now();
-    if let Some(at_driver) = at_driver {
-        now = at_driver.completed(now, &pin);
+    match &entry.disk {
+        None => end_on(&entry.account, None, rq, &pin, book),
+        Some(disk) => end_on(&entry.account, Some(disk), rq, &pin, book),
     }
-    for (account, departure) in levels.into_iter().zip(departures) {
-        if let (Some(account), Some(departure)) = (account, departure) {
-            now = book(account, departure, now, &pin);
-        }
+}
+
+#[inline(always)]
+fn end_on(
+    inner: &Account,
+    outer: Option<&Account>,
+    rq: RqRef<'_>,
+    pin: &Pinned,
+    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
+) {
+    let at_driver = Return::begin(inner, outer, rq);
+    let from_inner = inner.end(rq.hardware_queue());
+    let from_outer = outer.map(|account| account.end(rq.hardware_queue()));
+    let mut now = Monotonic.now();
+    // From the inside out, and its stay at the driver before all.
+    if let Some(at_driver) = at_driver {
+        now = at_driver.completed(now, pin);
+    }
+    now = book(inner, from_inner, now, pin);
+    if let (Some(account), Some(departure)) = (outer, from_outer) {
+        book(account, departure, now, pin);
     }
 }
 

@@ -16,18 +16,35 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
-unsigned long blkacct_pin(void);
-unsigned long blkacct_pin(void)
+void blkacct_preempt_disable(void);
+void blkacct_preempt_disable(void)
 {
 	preempt_disable();
-	return __my_cpu_offset;
 }
 
-void blkacct_unpin(void);
-void blkacct_unpin(void)
+void blkacct_preempt_enable(void);
+void blkacct_preempt_enable(void)
 {
 	preempt_enable();
 }
+
+#ifdef CONFIG_PREEMPTION
+void blkacct_preempt_schedule(void);
+void blkacct_preempt_schedule(void)
+{
+	__preempt_schedule();
+}
+#endif
+
+unsigned long blkacct_cpu_offset(void);
+unsigned long blkacct_cpu_offset(void)
+{
+	return __my_cpu_offset;
+}
+
+/* Bits of limits->features. */
+extern const u32 blkacct_feat_io_stat;
+const u32 blkacct_feat_io_stat = (__force u32)BLK_FEAT_IO_STAT;
 
 void blkacct_cond_resched(void);
 void blkacct_cond_resched(void)
@@ -43,12 +60,11 @@ void blkacct_synchronize_probes(void)
 	synchronize_rcu();
 }
 
-/* The test that blk_account_io_start() is about to make. */
-bool blkacct_rq_starts_counted(struct request *rq);
-bool blkacct_rq_starts_counted(struct request *rq)
+/* The test that blk_account_io_start() is about to make of a passthrough request. */
+bool blkacct_rq_passthrough_stats(struct request *rq);
+bool blkacct_rq_passthrough_stats(struct request *rq)
 {
-	return blk_queue_io_stat(rq->q) &&
-	       (!blk_rq_is_passthrough(rq) || blk_rq_passthrough_stats(rq, rq->q));
+	return blk_rq_passthrough_stats(rq, rq->q);
 }
 
 /* Makes @now what blk_time_get_ns() returns to this task until its plug ends. */

@@ -58,22 +58,6 @@ use kernel::{
     }, //
 };
 
-/// The probes, while at least one disk is in mode 2. Fields are dropped in this order: starts
-/// first, so that nothing begins whose end is not seen.
-struct Probes {
-    _start: Attached<Start>,
-    _merge: Attached<Merge>,
-    _driver: Option<DriverProbes>,
-    _done: Attached<Done>,
-    _failed: Attached<Failed>,
-}
-
-/// Those for the driver's share. Whatever comes back is seen longer than what goes there.
-struct DriverProbes {
-    _issue: Attached<Issue>,
-    _requeue: Attached<Requeue>,
-}
-
 /// The hooks into the block layer.
 #[pin_data]
 pub(crate) struct Hooks {
@@ -93,7 +77,8 @@ pub(crate) struct Hooks {
 
 struct State {
     entries: KVec<Entry>,
-    probes: Option<Probes>,
+    /// While a request-based disk is in mode 2.
+    probes: Option<Attached<Devices>>,
     bios: Option<bio_acct::Attached<Devices>>,
 }
 
@@ -265,29 +250,18 @@ impl Hooks {
         })
     }
 
-    fn attach(&self) -> Result<Probes> {
-        // Ends first: a start that is seen has its end seen.
-        let failed = Attached::new(self.failed, self.devices.clone())?;
-        let done = Attached::new(self.done, self.devices.clone())?;
-        let driver = match self.driver {
-            Some((issue, requeue)) => {
-                let requeue = Attached::new(requeue, self.devices.clone())?;
-                Some(DriverProbes {
-                    _issue: Attached::new(issue, self.devices.clone())?,
-                    _requeue: requeue,
-                })
-            }
-            None => None,
-        };
-        let merge = Attached::new(self.merge, self.devices.clone())?;
-        let start = Attached::new(self.start, self.devices.clone())?;
-        Ok(Probes {
-            _start: start,
-            _merge: merge,
-            _driver: driver,
-            _done: done,
-            _failed: failed,
-        })
+    fn attach(&self) -> Result<Attached<Devices>> {
+        // Ends first, and detached last: a start that is seen has its end seen.
+        let mut probes = Attached::new(self.devices.clone());
+        probes.attach::<Failed>(self.failed)?;
+        probes.attach::<Done>(self.done)?;
+        if let Some((issue, requeue)) = self.driver {
+            probes.attach::<Requeue>(requeue)?;
+            probes.attach::<Issue>(issue)?;
+        }
+        probes.attach::<Merge>(self.merge)?;
+        probes.attach::<Start>(self.start)?;
+        Ok(probes)
     }
 }
 

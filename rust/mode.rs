@@ -43,6 +43,10 @@ const ACCOUNTING: [&CStr; 9] = [
     c"btt_submit_bio",
 ];
 
+/// Of those, where the driver accounts all I/O on the whole disk: it does so on the request of a
+/// path, which does not tell of the partition any more. The partitions count nothing in any mode.
+const WHOLE_DISK_ONLY: &CStr = c"nvme_ns_head_submit_bio";
+
 /// What a disk counts; the values of `iostats`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -79,12 +83,18 @@ impl Mode {
     }
 }
 
-/// Returns the mode in force on a disk. Any context.
+/// Returns whether I/O on a device is accounted on it at all: not on every partition.
+pub(crate) fn is_accounted(device: &Device) -> bool {
+    !device.is_partition() || !device.whole().bdev().takes_bios_in(WHOLE_DISK_ONLY)
+}
+
+/// Returns the mode in force on a device: its disk's, but [`Mode::Off`] where nothing is accounted.
 ///
 /// The kernel's own switch has the last word: with `queue/iostats` at 0 it counts no request, and
 /// so do we.
-pub(crate) fn of(disk: &Device) -> Mode {
-    if !disk.bdev().queue().io_stat() {
+pub(crate) fn of(device: &Device) -> Mode {
+    let disk = device.whole();
+    if !disk.bdev().queue().io_stat() || !is_accounted(device) {
         Mode::Off
     } else if disk.account().is_some_and(|account| account.is_counting()) {
         Mode::Exact

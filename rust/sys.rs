@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod atomic;
 pub(crate) mod attribute;
 pub(crate) mod bdev;
 pub(crate) mod bio_acct;
@@ -18,6 +19,7 @@ mod ftrace;
 mod helpers;
 mod listener;
 pub(crate) mod percpu;
+mod preempt;
 pub(crate) mod published;
 pub(crate) mod queue;
 pub(crate) mod queue_iostats;

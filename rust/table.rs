@@ -22,27 +22,13 @@ pub(crate) struct Entry {
     pub(crate) disk: Option<Arc<Account>>,
 }
 
-impl Entry {
-    /// Returns the accounts that an event of the device counts for, the whole disk first.
-    #[inline]
-    pub(crate) fn outside_in(&self) -> [Option<&Arc<Account>>; 2] {
-        [self.disk.as_ref(), Some(&self.account)]
-    }
-
-    /// Returns the same accounts, the whole disk last.
-    #[inline]
-    pub(crate) fn inside_out(&self) -> [Option<&Arc<Account>>; 2] {
-        [Some(&self.account), self.disk.as_ref()]
-    }
-}
-
 /// A hash table with open addressing, at most half full.
 ///
 /// # Invariants
 ///
-/// `places` has `2^bits` elements, of which at least one is empty.
+/// `places` has `2^(64 - shift)` elements, of which at least one is empty.
 pub(crate) struct Table {
-    bits: u32,
+    shift: u32,
     places: KVec<Option<Entry>>,
 }
 
@@ -60,7 +46,7 @@ impl Table {
         }
         // INVARIANT: Twice as many places as entries, and never none.
         let mut table = Self {
-            bits: size.trailing_zeros(),
+            shift: u64::BITS - size.trailing_zeros(),
             places,
         };
         for entry in entries {
@@ -71,10 +57,10 @@ impl Table {
     }
 
     /// Returns the place of `key`, or the empty one where it would be.
-    #[inline]
+    #[inline(always)]
     fn place(&self, key: Key) -> usize {
         let mask = self.places.len().wrapping_sub(1);
-        let mut at = key.hash(self.bits);
+        let mut at = key.hash(self.shift);
         // Ends at an empty place, by the type invariants.
         while let Some(Some(entry)) = self.places.get(at) {
             if entry.key == key {
@@ -86,7 +72,7 @@ impl Table {
     }
 
     /// Returns the entry of a device. Any context.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
         self.places.get(self.place(key))?.as_ref()
     }

@@ -7,10 +7,7 @@
 //! latencies are kept as sums; and the kernel keeps them in jiffies, so in mode 2 it is kept from
 //! adding any, and gets ours when somebody looks.
 
-use super::{
-    Account,
-    Here, //
-};
+use super::Account;
 use crate::{
     acct::{
         bios,
@@ -275,8 +272,8 @@ impl Account {
             return;
         };
         let time = self.time(arrival.commit(now, &Monotonic));
-        slot::start(&Here(&self.cells, pin), time, group, 0);
-        bios::start(&Here(&bio.cells, pin), time, group);
+        slot::start(&self.cells.here(pin), time, group, || 0);
+        bios::start(&bio.cells.here(pin), time, group);
         if late >= LATE {
             bio.late.add(1, Relaxed);
         }
@@ -295,8 +292,8 @@ impl Account {
         let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now, now)) else {
             return Time::Kernels;
         };
-        slot::end(&Here(&self.cells, pin), time, group, time);
-        bios::end(&Here(&bio.cells, pin), time, group, sectors);
+        slot::end(&self.cells.here(pin), time, group, time);
+        bios::end(&bio.cells.here(pin), time, group, sectors);
         if bio.keeps_time() {
             Time::Ours
         } else {
@@ -340,7 +337,7 @@ impl Account {
         let strays = bios::read(&**bio, now).map(|(_, in_flight)| in_flight);
         for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
             for _ in 0..strays {
-                bios::write_off(&Here(&bio.cells, pin), now, group);
+                bios::write_off(&bio.cells.here(pin), now, group);
             }
         }
     }

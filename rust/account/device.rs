@@ -8,7 +8,6 @@
 
 use super::{
     Account,
-    Here,
     Histograms, //
 };
 use crate::{
@@ -91,29 +90,29 @@ pub(crate) struct AtDevice<'a, Step> {
 
 impl Account {
     /// Begins an issue on a hardware queue. Read the clock next, then commit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issue(&self, hardware_queue: usize) -> Option<AtDevice<'_, Arrival<'_>>> {
         let share = self.device.as_deref()?;
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.start(&self.leaves(hardware_queue)?.device),
+            step: share.busy.start(&self.leaves(hardware_queue).device),
         })
     }
 
     /// Begins the return of a request from the driver. Read the clock next, then commit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_back(&self, hardware_queue: usize) -> Option<AtDevice<'_, Departure<'_>>> {
         let share = self.device.as_deref()?;
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.end(&self.leaves(hardware_queue)?.device),
+            step: share.busy.end(&self.leaves(hardware_queue).device),
         })
     }
 
     /// Counts the latency of an internal flush, from `start` to `end`, which is in no other number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn flushed(&self, pin: &Pinned, start: Nsec, end: Nsec) {
         self.took(pin, StatGroup::Flush, start, end);
     }
@@ -146,42 +145,42 @@ impl Account {
             }
         }
         if strays > 0 {
-            device::write_off(&Here(&share.cells, pin), Monotonic.now(), strays);
+            device::write_off(&share.cells.here(pin), Monotonic.now(), strays);
         }
     }
 }
 
 impl AtDevice<'_, Arrival<'_>> {
     /// Completes an issue and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issued(self, now: Nsec, pin: &Pinned) -> Nsec {
         let time = self.account.time(self.step.commit(now, &Monotonic));
-        device::issue(&Here(&self.share.cells, pin), time);
+        device::issue(&self.share.cells.here(pin), time);
         time
     }
 }
 
 impl AtDevice<'_, Departure<'_>> {
     /// Completes the return of a request that is done, and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn completed(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
         let Some(time) = self.account.left(self.step, now, issued) else {
             return now;
         };
-        device::come_back(&Here(&share.cells, pin), time, group, issued);
-        hist::count_span(&Here(&share.latency.0, pin), group, issued, time);
+        device::come_back(&share.cells.here(pin), time, group, issued);
+        hist::count_span(&share.latency.0.here(pin), group, issued, time);
         time
     }
 
     /// Completes the return of a request that is requeued, and books it; returns its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn requeued(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
         let Some(time) = self.account.left(self.step, now, issued) else {
             return now;
         };
-        device::requeue(&Here(&share.cells, pin), time, group, issued);
+        device::requeue(&share.cells.here(pin), time, group, issued);
         time
     }
 }

@@ -87,13 +87,21 @@ pub struct Busy {
 
 impl Busy {
     /// Begins the start of an I/O. Read the clock next, then commit.
+    #[inline(always)]
     pub fn start<'a>(&'a self, leaf: &'a Leaf) -> Arrival<'a> {
         let root = &self.root;
-        let step = Enter::prepare(root, leaf);
-        Arrival { root, leaf, step }
+        let seen = leaf.peek();
+        let step = Enter::prepare(root, seen);
+        Arrival {
+            root,
+            leaf,
+            seen,
+            step,
+        }
     }
 
     /// Begins the end of an I/O. Read the clock next, then commit.
+    #[inline(always)]
     pub fn end<'a>(&'a self, leaf: &'a Leaf) -> Departure<'a> {
         let root = &self.root;
         let step = Leave::prepare(root, leaf);
@@ -118,17 +126,17 @@ impl Busy {
 #[derive(Debug)]
 enum Enter {
     /// Join a leaf in use.
-    Leaf(Seen),
+    Leaf,
     /// Take hold of the root for a leaf that is not.
     Root(Arriving),
 }
 
 impl Enter {
-    fn prepare(root: &Root, leaf: &Leaf) -> Self {
-        let seen = leaf.peek();
+    #[inline(always)]
+    fn prepare(root: &Root, seen: Seen) -> Self {
         match seen.count() {
             0 => Self::Root(root.arriving()),
-            _ => Self::Leaf(seen),
+            _ => Self::Leaf,
         }
     }
 }
@@ -139,30 +147,64 @@ impl Enter {
 pub struct Arrival<'a> {
     root: &'a Root,
     leaf: &'a Leaf,
+    seen: Seen,
     step: Enter,
 }
 
 impl Arrival<'_> {
     /// Ends the start at `t`, the clock's time after it began; returns the time to book it under.
-    pub fn commit(mut self, mut t: Nsec, clock: &impl Clock) -> Stamp {
-        let stamp = loop {
-            match self.step {
-                Enter::Root(seen) => break self.root.arrive(seen, t, clock),
-                Enter::Leaf(seen) if self.leaf.add_one(seen) => return Stamp::exact(t),
-                Enter::Leaf(_) => self.step = Enter::prepare(self.root, self.leaf),
-            }
-            t = clock.now();
-        };
-        // We hold the root from `stamp` on. It does not matter when the leaf counts us.
-        loop {
-            let seen = self.leaf.peek();
-            if self.leaf.add_one(seen) {
-                if seen.count() > 0 {
-                    // The leaf has a hold already and keeps it, so giving ours back ends no period.
-                    self.root.depart(self.root.departing(), clock.now(), clock);
+    #[inline(always)]
+    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Stamp {
+        let Self {
+            root, leaf, seen, ..
+        } = self;
+        match self.step {
+            Enter::Leaf if leaf.add_one(seen) => Stamp::exact(t),
+            Enter::Leaf => late_start(root, leaf, clock),
+            Enter::Root(arriving) => {
+                let stamp = root.arrive(arriving, t, clock);
+                if !leaf.add_one(seen) {
+                    add_held(root, leaf, clock);
                 }
+                stamp
+            }
+        }
+    }
+}
+
+/// Starts after another event changed the leaf.
+#[cold]
+fn late_start(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Stamp {
+    loop {
+        let seen = leaf.peek();
+        match Enter::prepare(root, seen) {
+            Enter::Root(arriving) => {
+                let stamp = root.arrive(arriving, clock.now(), clock);
+                add_held(root, leaf, clock);
                 return stamp;
             }
+            Enter::Leaf => {
+                let t = clock.now();
+                if leaf.add_one(seen) {
+                    return Stamp::exact(t);
+                }
+            }
+        }
+    }
+}
+
+/// Counts a start on a leaf that has changed since it took hold of the root for it. It holds the
+/// root from its time on, so it does not matter when the leaf counts it.
+#[cold]
+fn add_held(root: &Root, leaf: &Leaf, clock: &impl Clock) {
+    loop {
+        let seen = leaf.peek();
+        if leaf.add_one(seen) {
+            if seen.count() > 0 {
+                // The leaf has a hold already and keeps it, so giving ours back ends no period.
+                root.depart(root.departing(), clock.now(), clock);
+            }
+            return;
         }
     }
 }
@@ -179,6 +221,7 @@ enum Leave {
 }
 
 impl Leave {
+    #[inline(always)]
     fn prepare(root: &Root, leaf: &Leaf) -> Self {
         loop {
             let seen = leaf.peek();
@@ -205,15 +248,29 @@ impl Departure<'_> {
     /// Ends the end at `t`, the clock's time after it began; returns the time to book it under.
     ///
     /// Returns `None` for an orphan: nothing was in flight on the leaf, and nothing has changed.
-    pub fn commit(mut self, mut t: Nsec, clock: &impl Clock) -> Option<Stamp> {
-        loop {
-            match self.step {
-                Leave::Nothing => return None,
-                Leave::Root(seen) => return self.root.depart(seen, t, clock),
-                Leave::Leaf(seen) if self.leaf.drop_one(seen) => return Some(Stamp::exact(t)),
-                Leave::Leaf(_) => self.step = Leave::prepare(self.root, self.leaf),
-            }
-            t = clock.now();
+    #[inline(always)]
+    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Option<Stamp> {
+        let Self { root, leaf, step } = self;
+        match step {
+            Leave::Nothing => None,
+            Leave::Root(seen) => root.depart(seen, t, clock),
+            Leave::Leaf(seen) if leaf.drop_one(seen) => Some(Stamp::exact(t)),
+            Leave::Leaf(_) => late_end(root, leaf, clock),
+        }
+    }
+}
+
+/// Ends after another event changed the leaf.
+#[cold]
+fn late_end(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Option<Stamp> {
+    loop {
+        let step = Leave::prepare(root, leaf);
+        let t = clock.now();
+        match step {
+            Leave::Nothing => return None,
+            Leave::Root(seen) => return root.depart(seen, t, clock),
+            Leave::Leaf(seen) if leaf.drop_one(seen) => return Some(Stamp::exact(t)),
+            Leave::Leaf(_) => {}
         }
     }
 }

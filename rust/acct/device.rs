@@ -40,23 +40,25 @@ const NSECS: usize = SUM + 1;
 const REQUEUES: usize = NSECS + StatGroup::COUNT;
 
 /// Books the issue of a request at `t`.
+#[inline(always)]
 pub fn issue(slot: &impl Slot, t: Nsec) {
-    slot.add(Cell(ISSUES + BEGUN), 1);
+    slot.count(Cell(ISSUES + BEGUN));
     slot.add(Cell(ISSUES + SUM), t.0);
-    slot.add(Cell(ISSUES + DONE), 1);
+    slot.count(Cell(ISSUES + DONE));
 }
 
 /// Books that a request issued at `issued` came back at `t`, completed.
+#[inline(always)]
 pub fn come_back(slot: &impl Slot, t: Nsec, group: StatGroup, issued: Nsec) {
-    slot.add(Cell(RETURNS + BEGUN), 1);
+    slot.count(Cell(RETURNS + BEGUN));
     slot.add(Cell(RETURNS + SUM), t.0);
     slot.add(Cell(RETURNS + NSECS + group.index()), t.since(issued));
-    slot.add(Cell(RETURNS + DONE), 1);
+    slot.count(Cell(RETURNS + DONE));
 }
 
 /// Books that a request issued at `issued` was requeued at `t`.
 pub fn requeue(slot: &impl Slot, t: Nsec, group: StatGroup, issued: Nsec) {
-    slot.add(Cell(RETURNS + REQUEUES), 1);
+    slot.count(Cell(RETURNS + REQUEUES));
     come_back(slot, t, group, issued);
 }
 

@@ -39,10 +39,12 @@ const LONGEST: u64 = 1 << 38;
 /// Returns the place of the bucket that times of `ns` are counted in.
 ///
 /// The step's number in its octave has a leading one, which raises the octave's by [`STEPS`].
+#[inline(always)]
 pub const fn place(ns: u64) -> usize {
     (raw_place(ns) - raw_place(SHORTEST)) as usize
 }
 
+#[inline(always)]
 const fn raw_place(ns: u64) -> u64 {
     let ns = if ns < SHORTEST { SHORTEST } else { ns };
     let ns = if ns > LONGEST { LONGEST } else { ns };
@@ -72,7 +74,7 @@ const fn edge(place: usize) -> u64 {
 /// Counts an I/O that took `ns`.
 #[inline]
 pub fn count(slot: &impl Slot, group: StatGroup, ns: u64) {
-    slot.add(Cell(group.index() * BUCKETS + place(ns)), 1);
+    slot.count(Cell(group.index() * BUCKETS + place(ns)));
 }
 
 /// Counts an I/O that took from `start` to `end`, or no time if that is earlier.

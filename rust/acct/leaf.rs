@@ -63,21 +63,25 @@ impl Leaf {
         self.peek().count()
     }
 
+    #[inline(always)]
     pub(super) fn peek(&self) -> Seen {
         // ORDERING: Acquire. The root or the clock is read next, and is not older than the leaf.
         Seen(self.0.load(Acquire))
     }
 
     /// Adds a request unless the leaf has changed. It must hold the root if it is the first.
+    #[inline(always)]
     pub(super) fn add_one(&self, seen: Seen) -> bool {
         self.swap(seen, seen.0.wrapping_add(VERSION | ONE))
     }
 
     /// Takes a request off unless the leaf has changed. The last one owns the leaf's hold.
+    #[inline(always)]
     pub(super) fn drop_one(&self, seen: Seen) -> bool {
         self.swap(seen, seen.0.wrapping_sub(ONE))
     }
 
+    #[inline(always)]
     fn swap(&self, seen: Seen, new: u64) -> bool {
         // ORDERING: Full. Release: the hold of the root, and every time taken under it, come before
         // what others do with the leaf from here on. Acquire: so do theirs before what we do next.

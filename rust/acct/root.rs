@@ -106,6 +106,7 @@ impl Root {
     pub const MAX_LEAVES: usize = 2048;
 
     /// Looks at the root before the clock is read for [`Root::arrive`].
+    #[inline(always)]
     pub fn arriving(&self) -> Arriving {
         Arriving(self.peek())
     }
@@ -113,65 +114,111 @@ impl Root {
     /// Takes hold of the root at `t`, read after `seen`; returns the time it came to be.
     ///
     /// If others changed the root meanwhile, the time is read anew from `clock`.
-    pub fn arrive(&self, seen: Arriving, mut t: Nsec, clock: &impl Clock) -> Stamp {
-        let Arriving(mut word) = seen;
+    #[inline(always)]
+    pub fn arrive(&self, seen: Arriving, t: Nsec, clock: &impl Clock) -> Stamp {
+        let Arriving(word) = seen;
+        match self.try_arrive(word, t) {
+            Some(stamp) => stamp,
+            None => self.arrive_late(clock),
+        }
+    }
+
+    /// Arrives after others came first.
+    #[cold]
+    fn arrive_late(&self, clock: &impl Clock) -> Stamp {
         loop {
-            let stamp = self.stamp(t);
-            let next = match word.rank() {
-                IDLE => word.ranked(SOLE).turned(stamp.time),
-                SOLE => word.ranked(SHARED.wrapping_add(1)),
-                rank => word.ranked(rank.wrapping_add(1)),
-            };
-            let next = next.renewed();
-            if self.swap(word, next) {
-                if word.rank() == IDLE {
-                    self.hint(stamp);
-                }
+            let word = self.peek();
+            if let Some(stamp) = self.try_arrive(word, clock.now()) {
                 return stamp;
             }
-            word = self.peek();
-            t = clock.now();
         }
+    }
+
+    #[inline(always)]
+    fn try_arrive(&self, word: Word, t: Nsec) -> Option<Stamp> {
+        let stamp = self.stamp(t);
+        let next = match word.rank() {
+            IDLE => word.begun(stamp.time),
+            SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
+            rank => word.ranked(rank.wrapping_add(1)).renewed(),
+        };
+        if !self.swap(word, next) {
+            return None;
+        }
+        if word.rank() == IDLE {
+            self.hint(stamp);
+        }
+        Some(stamp)
     }
 
     /// Prepares the root before the clock is read for [`Root::depart`].
     ///
     /// The caller holds the root.
+    #[inline(always)]
     pub fn departing(&self) -> Departing {
-        loop {
-            let word = self.peek();
-            if word.rank() != SHARED {
-                return Departing(word);
-            }
+        let word = self.peek();
+        if word.rank() == SHARED {
+            return self.make_sole(word);
+        }
+        Departing(word)
+    }
+
+    /// Sets rank 1 if the rank, last seen in `word`, is 2.
+    #[cold]
+    fn make_sole(&self, mut word: Word) -> Departing {
+        while word.rank() == SHARED {
             let sole = word.ranked(SOLE);
             if self.swap(word, sole) {
                 return Departing(sole);
             }
+            word = self.peek();
         }
+        Departing(word)
     }
 
     /// Lets go of the root at `t`, read after `seen`; returns the time it came to be.
     ///
     /// If others changed the root meanwhile, the time is read anew from `clock`. Returns `None` and
     /// changes nothing if nobody holds the root.
-    pub fn depart(&self, seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Stamp> {
-        let Departing(mut word) = seen;
-        loop {
-            let stamp = self.stamp(t);
-            let next = match word.rank() {
-                IDLE => return None,
-                SOLE => word.ranked(IDLE).turned(stamp.time),
-                rank => word.ranked(rank.wrapping_sub(1)),
-            };
-            if self.swap(word, next) {
-                if word.rank() == SOLE {
-                    self.hint(stamp);
-                }
-                return Some(stamp);
-            }
-            Departing(word) = self.departing();
-            t = clock.now();
+    #[inline(always)]
+    pub fn depart(&self, seen: Departing, t: Nsec, clock: &impl Clock) -> Option<Stamp> {
+        match self.try_depart(seen, t) {
+            Ok(stamp) => Some(stamp),
+            Err(IDLE) => None,
+            Err(_) => self.depart_late(clock),
         }
+    }
+
+    /// Departs after others came or went first.
+    #[cold]
+    fn depart_late(&self, clock: &impl Clock) -> Option<Stamp> {
+        loop {
+            let seen = self.departing();
+            match self.try_depart(seen, clock.now()) {
+                Ok(stamp) => return Some(stamp),
+                Err(IDLE) => return None,
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Departs, or returns the rank at which that failed.
+    #[inline(always)]
+    fn try_depart(&self, seen: Departing, t: Nsec) -> Result<Stamp, u64> {
+        let Departing(word) = seen;
+        let stamp = self.stamp(t);
+        let next = match word.rank() {
+            IDLE => return Err(IDLE),
+            SOLE => word.ended(stamp.time),
+            rank => word.ranked(rank.wrapping_sub(1)),
+        };
+        if !self.swap(word, next) {
+            return Err(word.rank());
+        }
+        if word.rank() == SOLE {
+            self.hint(stamp);
+        }
+        Ok(stamp)
     }
 
     /// Returns the time and the busy total at that time, in ns modulo 2^44. Writes nothing.
@@ -196,12 +243,14 @@ impl Root {
         self.peek().rank() != IDLE
     }
 
+    #[inline(always)]
     fn peek(&self) -> Word {
         // ORDERING: Acquire. The clock is read next; what the word holds was read from it earlier.
         Word(self.word.load(Acquire))
     }
 
     /// Returns the stamp of an event at clock time `t`, not before the last turn.
+    #[inline(always)]
     fn stamp(&self, t: Nsec) -> Stamp {
         // ORDERING: Relaxed. A hint: a stale one clamps less.
         let last = Nsec(self.last.load(Relaxed));
@@ -212,12 +261,14 @@ impl Root {
     }
 
     /// Keeps the time of a turn for [`Root::stamp`].
+    #[inline(always)]
     fn hint(&self, stamp: Stamp) {
         // ORDERING: Relaxed. See `stamp`: nothing relies on when, or whether, this is seen.
         self.last.store(stamp.time.0, Relaxed);
     }
 
     /// Replaces `old` by `new`, unless the word has changed.
+    #[inline(always)]
     fn swap(&self, old: Word, new: Word) -> bool {
         // ORDERING: Full. Release hands the time in `new` to whoever reads the clock after seeing
         // it; acquire puts the clock that closes a period behind the departures before it.

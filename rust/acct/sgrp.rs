@@ -55,6 +55,17 @@ pub enum StatGroup {
 /// The low bits of a request's or bio's flags that hold the operation.
 const OP_MASK: u32 = 0xff;
 
+/// The group of each operation.
+static GROUPS: [StatGroup; OP_MASK as usize + 1] = {
+    let mut groups = [StatGroup::Read; OP_MASK as usize + 1];
+    let mut op = 0;
+    while op <= OP_MASK {
+        groups[op as usize] = StatGroup::look_up(op);
+        op += 1;
+    }
+    groups
+};
+
 /// Names of the groups, by [`StatGroup::index`].
 const NAMES: [&str; StatGroup::COUNT] = [
     "read",
@@ -88,8 +99,14 @@ impl StatGroup {
     /// Returns the group of an operation, given with or without its flags.
     ///
     /// An operation that this version does not know goes by its direction, as in the kernel.
-    pub const fn of(op: u32) -> Self {
-        match op & OP_MASK {
+    #[inline(always)]
+    pub fn of(op: u32) -> Self {
+        GROUPS[(op & OP_MASK) as usize]
+    }
+
+    /// Returns the group of an operation without flags.
+    const fn look_up(op: u32) -> Self {
+        match op {
             0 => Self::Read,
             2 => Self::Flush,
             3 => Self::Discard,
@@ -104,6 +121,7 @@ impl StatGroup {
     }
 
     /// Returns the group's place in the order.
+    #[inline(always)]
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -114,10 +132,15 @@ impl StatGroup {
     }
 
     /// Returns the direction in which the group's I/O is in flight.
+    #[inline(always)]
     pub const fn direction(self) -> Direction {
-        match self {
-            Self::Read | Self::Flush | Self::DrvIn => Direction::Read,
-            _ => Direction::Write,
+        const READS: u32 = 1 << StatGroup::Read as u32
+            | 1 << StatGroup::Flush as u32
+            | 1 << StatGroup::DrvIn as u32;
+        if READS >> self.index() & 1 == 1 {
+            Direction::Read
+        } else {
+            Direction::Write
         }
     }
 
@@ -136,7 +159,12 @@ impl StatGroup {
     /// Returns the place among the groups whose sectors are counted here, at the start.
     ///
     /// These never merge, so the start knows the size. The kernel lumps them into another group.
+    #[inline(always)]
     pub(super) const fn own_sectors(self) -> Option<usize> {
+        // The common groups first, in one comparison.
+        if self.index() < Self::ZoneAppend.index() {
+            return None;
+        }
         match self {
             Self::ZoneAppend => Some(0),
             Self::WriteZeroes => Some(1),

@@ -9,10 +9,11 @@
 //! An event is several adds, and an interrupt may put another event of the same CPU between any
 //! two of them, so a sequence count would need interrupts off. Instead a slot has two halves, for
 //! starts and for ends, and an event first adds one to its half's `begun` and last of all one to
-//! its `done`.
+//! a count of those that are through: `done` of the starts, and of the ends the I/Os of its group,
+//! which count anyway, or those absorbed.
 //!
-//! A reader loads `done`, then the values, then `begun`, and takes the values if the two are
-//! equal. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
+//! A reader loads the counts and values, then `begun`, and takes them if `begun` is the sum of the
+//! counts, `done`. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
 //! `done`, loaded first, then they were equal all the while: no event was under way, however they
 //! nest, and none began.
 //!
@@ -25,10 +26,7 @@
 //! The starts are one cache line; so are the ends of reads and writes. The rest follows.
 
 use super::nsec::Nsec;
-use super::sgrp::{
-    Direction,
-    StatGroup, //
-};
+use super::sgrp::StatGroup;
 
 /// One counter of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +47,12 @@ pub trait Slot {
     /// Adds `n` to a cell, wrapping, in one step with respect to interrupts, and with release
     /// ordering.
     fn add(&self, cell: Cell, n: u64);
+
+    /// Adds one to a cell, in the same way.
+    #[inline(always)]
+    fn count(&self, cell: Cell) {
+        self.add(cell, 1);
+    }
 }
 
 /// The slots of all CPUs of one device, for a reader.
@@ -75,7 +79,7 @@ pub(super) const END_CELLS: usize = REST + 2 * StatGroup::COUNT;
 // Within a half:
 /// Events that have begun.
 pub(super) const BEGUN: usize = 0;
-/// Events of reads that are through; those of writes follow.
+/// Starts of reads that are through; those of writes follow. Ends: those absorbed, likewise.
 pub(super) const DONE: usize = 1;
 /// Sum of the events' times.
 pub(super) const SUM: usize = 3;
@@ -83,42 +87,41 @@ pub(super) const SUM: usize = 3;
 pub(super) const REST: usize = 4;
 
 /// Returns the cell of a half that counts the events of `group`'s direction that are through.
+#[inline(always)]
 pub(super) const fn done(half: usize, group: StatGroup) -> Cell {
-    Cell(match group.direction() {
-        Direction::Read => half + DONE,
-        Direction::Write => half + DONE + 1,
-    })
+    Cell(half + DONE + group.direction() as usize)
 }
 
 /// Books the start of an I/O of `sectors` sectors at `t`.
 ///
 /// The sectors count only for groups that never merge, as the size of the others is known later.
-pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
-    slot.add(Cell(STARTS + BEGUN), 1);
+#[inline(always)]
+pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: impl FnOnce() -> u64) {
+    slot.count(Cell(STARTS + BEGUN));
     slot.add(Cell(STARTS + SUM), t.0);
     if let Some(place) = group.own_sectors() {
-        slot.add(Cell(STARTS + REST + place), sectors);
+        slot.add(Cell(STARTS + REST + place), sectors());
     }
-    slot.add(done(STARTS, group), 1);
+    slot.count(done(STARTS, group));
 }
 
 /// Books the completion at `t` of an I/O whose latency counts from `start_time`.
 ///
 /// That is its own start, or the earliest of those that were merged into it.
+#[inline(always)]
 pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, start_time: Nsec) {
     let ios = ENDS + REST + 2 * group.index();
-    slot.add(Cell(ENDS + BEGUN), 1);
+    slot.count(Cell(ENDS + BEGUN));
     slot.add(Cell(ENDS + SUM), t.0);
-    slot.add(Cell(ios), 1);
     slot.add(Cell(ios + 1), t.since(start_time));
-    slot.add(done(ENDS, group), 1);
+    slot.count(Cell(ios));
 }
 
 /// Books that an I/O left at `t`, absorbed by another, which completes for both.
 pub fn absorbed(slot: &impl Slot, t: Nsec, group: StatGroup) {
-    slot.add(Cell(ENDS + BEGUN), 1);
+    slot.count(Cell(ENDS + BEGUN));
     slot.add(Cell(ENDS + SUM), t.0);
-    slot.add(done(ENDS, group), 1);
+    slot.count(done(ENDS, group));
 }
 
 /// Returns a CPU's half that starts at cell `first`, as it was at one moment.
@@ -147,6 +150,22 @@ pub(super) fn read<const N: usize>(
 /// Returns how many events are through of a half that counts reads and writes apart.
 pub(super) fn both<const N: usize>(half: &[u64; N]) -> u64 {
     half[DONE].wrapping_add(half[DONE + 1])
+}
+
+/// Returns how many ends of reads, and of writes, are through.
+pub(super) fn left(ends: &[u64; END_CELLS]) -> [u64; 2] {
+    let mut left = [ends[DONE], ends[DONE + 1]];
+    for group in StatGroup::ALL {
+        let sum = &mut left[group.direction() as usize];
+        *sum = sum.wrapping_add(ends[REST + 2 * group.index()]);
+    }
+    left
+}
+
+/// Returns how many ends are through.
+pub(super) fn ended(ends: &[u64; END_CELLS]) -> u64 {
+    let [reads, writes] = left(ends);
+    reads.wrapping_add(writes)
 }
 
 /// Returns the sums over all CPUs of the half that starts at cell `first`.
@@ -205,7 +224,7 @@ mod tests {
         fn load(&self, _: usize, cell: Cell) -> u64 {
             self.loads.set(self.loads.get().wrapping_add(1));
             if self.loads.get() == self.interrupt {
-                start(self, Nsec(50), StatGroup::Write, 8);
+                start(self, Nsec(50), StatGroup::Write, || 8);
             }
             self.cells[cell.index()].get()
         }
@@ -215,7 +234,7 @@ mod tests {
     fn an_event_during_the_read_does_not_tear_it() {
         for interrupt in 1..=START_CELLS as u64 {
             let cpu = OneCpu::new(interrupt);
-            start(&cpu, Nsec(100), StatGroup::Read, 8);
+            start(&cpu, Nsec(100), StatGroup::Read, || 8);
             let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
             assert_eq!(half[SUM], 100 * half[DONE] + 50 * half[DONE + 1]);
         }
@@ -226,19 +245,19 @@ mod tests {
         let cpu = OneCpu::new(0);
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(40));
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(110));
-        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, both);
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
         let ios = REST + 2 * StatGroup::Discard.index();
         assert_eq!(half[ios], 2);
         assert_eq!(half[ios + 1], 60);
         assert_eq!(half[SUM], 200);
-        assert_eq!(half[DONE + 1], 2);
+        assert_eq!(left(&half), [0, 2]);
     }
 
     #[test]
     fn what_is_absorbed_is_no_completed_io() {
         let cpu = OneCpu::new(0);
         absorbed(&cpu, Nsec(100), StatGroup::Read);
-        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, both);
+        let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
         assert_eq!(half[DONE], 1);
         assert_eq!(half[REST], 0);
     }
@@ -246,8 +265,8 @@ mod tests {
     #[test]
     fn only_groups_that_never_merge_count_sectors() {
         let cpu = OneCpu::new(0);
-        start(&cpu, Nsec(1), StatGroup::Write, 8);
-        start(&cpu, Nsec(1), StatGroup::WriteZeroes, 16);
+        start(&cpu, Nsec(1), StatGroup::Write, || 8);
+        start(&cpu, Nsec(1), StatGroup::WriteZeroes, || 16);
         let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
         assert_eq!(half[REST..], [0, 16, 0, 0]);
     }

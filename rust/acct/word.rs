@@ -61,9 +61,21 @@ impl Word {
         Self(self.0 & !VERSION_MASK | self.0.wrapping_add(VERSION) & VERSION_MASK)
     }
 
-    /// Returns the word with `x` turned to mean the other thing from `t` on.
-    pub(super) const fn turned(self, t: Nsec) -> Self {
-        Self(self.0 & !TOTAL_MASK | t.0.wrapping_sub(self.x()) & TOTAL_MASK)
+    /// Returns an idle word's successor when the first holder arrives at `t`: turned, with rank
+    /// *sole* and the next version.
+    #[inline(always)]
+    pub(super) const fn begun(self, t: Nsec) -> Self {
+        Self(
+            SOLE << RANK_SHIFT
+                | self.0.wrapping_add(VERSION) & VERSION_MASK
+                | t.0.wrapping_sub(self.0) & TOTAL_MASK,
+        )
+    }
+
+    /// Returns the successor when the last holder departs at `t`: turned, with rank *idle*.
+    #[inline(always)]
+    pub(super) const fn ended(self, t: Nsec) -> Self {
+        Self(self.0 & VERSION_MASK | t.0.wrapping_sub(self.0) & TOTAL_MASK)
     }
 
     /// Returns the busy total at `t`, modulo 2^44 ns.
@@ -85,12 +97,18 @@ impl Word {
 mod tests {
     use super::*;
 
+    impl Word {
+        fn turned_for_test(self, t: Nsec) -> Self {
+            Self(self.0 & !TOTAL_MASK | t.0.wrapping_sub(self.x()) & TOTAL_MASK)
+        }
+    }
+
     #[test]
     fn a_turn_and_its_return_charge_the_time_between() {
         let idle = Word(TOTAL_MASK);
-        let busy = idle.ranked(SOLE).turned(Nsec(1000));
+        let busy = idle.begun(Nsec(1000));
         assert_eq!(busy.total(Nsec(1007)), 6);
-        assert_eq!(busy.ranked(IDLE).turned(Nsec(1007)), Word(6));
+        assert_eq!(busy.ended(Nsec(1007)).total(Nsec(2000)), 6);
     }
 
     #[test]
@@ -98,7 +116,13 @@ mod tests {
         let word = Word(u64::MAX);
         assert_eq!(word.renewed().x(), word.x());
         assert_eq!(word.renewed().rank(), word.rank());
-        assert_eq!(word.turned(Nsec(5)).rank(), word.rank());
+        assert_eq!(
+            word.ended(Nsec(5)),
+            word.ranked(IDLE).turned_for_test(Nsec(5))
+        );
+        let first = word.ranked(IDLE);
+        let turned = first.ranked(SOLE).renewed().turned_for_test(Nsec(5));
+        assert_eq!(first.begun(Nsec(5)), turned);
         assert_eq!(word.ranked(IDLE).x(), word.x());
         assert!(word.renewed() != word);
     }

@@ -12,16 +12,27 @@ use kernel::{
 };
 
 extern "C" {
-    /// Disables preemption, and returns this CPU's per-CPU offset.
-    pub(super) fn blkacct_pin() -> c_ulong;
-    /// Undoes one `blkacct_pin()`.
-    pub(super) fn blkacct_unpin();
+    /// `preempt_disable()`.
+    #[allow(dead_code)] // Not where it is inline.
+    pub(super) fn blkacct_preempt_disable();
+    /// `preempt_enable()`.
+    #[allow(dead_code)]
+    pub(super) fn blkacct_preempt_enable();
+    /// `__preempt_schedule()`.
+    #[allow(dead_code)] // Only where preemption is inline.
+    pub(super) fn blkacct_preempt_schedule();
+    /// `__my_cpu_offset`.
+    #[allow(dead_code)] // Not where per-CPU adds are inline.
+    pub(super) fn blkacct_cpu_offset() -> c_ulong;
+    /// `BLK_FEAT_IO_STAT`.
+    pub(super) static blkacct_feat_io_stat: u32;
     /// `cond_resched()`.
     pub(super) fn blkacct_cond_resched();
     /// `tracepoint_synchronize_unregister()` and `synchronize_rcu()`.
     pub(super) fn blkacct_synchronize_probes();
-    /// Tells whether `blk_account_io_start()` is about to count this request.
-    pub(super) fn blkacct_rq_starts_counted(rq: *mut bindings::request) -> bool;
+    /// `blk_rq_passthrough_stats()`: whether `blk_account_io_start()` is about to count this
+    /// passthrough request.
+    pub(super) fn blkacct_rq_passthrough_stats(rq: *mut bindings::request) -> bool;
     /// Sets the time, in ns, that `blk_time_get_ns()` has cached for the current task.
     pub(super) fn blkacct_set_plug_clock(now: u64);
     /// Tells whether the disk's `submit_bio` is the function of this name.

@@ -4,7 +4,11 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
-use super::helpers;
+use super::{
+    helpers,
+    preempt::Disabled, //
+};
+use core::marker::PhantomData;
 use kernel::{
     bindings,
     prelude::*,
@@ -17,34 +21,13 @@ use kernel::{
 /// Proof that the caller stays on one CPU: preemption is off while it lives.
 ///
 /// Interrupts are not: one may come between any two instructions and count on the same CPU.
-///
-/// # Invariants
-///
-/// Preemption is disabled, and `offset` is the per-CPU offset of the CPU this runs on.
-pub(crate) struct Pinned {
-    offset: usize,
-    // Belongs to the CPU it was made on.
-    _not_send: core::marker::PhantomData<*mut ()>,
-}
+pub(crate) struct Pinned(#[allow(dead_code)] Disabled);
 
 impl Pinned {
     /// Disables preemption until the value is dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new() -> Self {
-        // INVARIANT: The helper disables preemption and returns this CPU's offset.
-        Self {
-            // SAFETY: No preconditions; `drop` undoes it.
-            offset: unsafe { helpers::blkacct_pin() } as usize,
-            _not_send: core::marker::PhantomData,
-        }
-    }
-}
-
-impl Drop for Pinned {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: `new` disabled preemption once.
-        unsafe { helpers::blkacct_unpin() };
+        Self(Disabled::new())
     }
 }
 
@@ -97,21 +80,11 @@ impl<const N: usize> Counters<N> {
         Ok(Self { base: base.cast() })
     }
 
-    /// Adds `n`, wrapping, to counter `index` of the CPU that `pin` holds.
-    ///
-    /// An index out of bounds adds nothing.
+    /// Returns the counters of the CPU that `pin` holds.
     #[inline(always)]
-    pub(crate) fn add(&self, pin: &Pinned, index: usize, n: u64) {
-        if index >= N {
-            return;
-        }
-        let cell = self
-            .base
-            .cast::<u64>()
-            .wrapping_byte_add(pin.offset)
-            .wrapping_add(index);
-        // SAFETY: By the invariants of `self` and `pin` this is a counter of the current CPU.
-        unsafe { add_here(cell, n) };
+    pub(crate) fn here<'a>(&'a self, _pin: &'a Pinned) -> Here<'a, N> {
+        // INVARIANT: Both references outlive `'a`.
+        Here(self.base, PhantomData)
     }
 
     /// Loads counter `index` of `cpu`, with acquire ordering; zero if there is no such CPU.
@@ -135,6 +108,38 @@ impl<const N: usize> Counters<N> {
     }
 }
 
+/// The counters of the current CPU.
+///
+/// # Invariants
+///
+/// The pointer is that of [`Counters`] which outlive this value, and so does a [`Pinned`]. (Not a
+/// reference to the counters: their pointer would be read anew for each add.)
+#[derive(Clone, Copy)]
+pub(crate) struct Here<'a, const N: usize>(*mut [u64; N], PhantomData<&'a Pinned>);
+
+impl<const N: usize> Here<'_, N> {
+    /// Adds `n`, wrapping, to counter `index`. An index out of bounds adds nothing.
+    #[inline(always)]
+    pub(crate) fn add(&self, index: usize, n: u64) {
+        if index >= N {
+            return;
+        }
+        // SAFETY: A counter of the allocation, by the type invariants and the test. The pin keeps
+        // preemption off.
+        unsafe { add_here(self.0.cast::<u64>().wrapping_add(index), n) };
+    }
+
+    /// Adds one, wrapping, to counter `index`. An index out of bounds adds nothing.
+    #[inline(always)]
+    pub(crate) fn count(&self, index: usize) {
+        if index >= N {
+            return;
+        }
+        // SAFETY: As in `add`.
+        unsafe { count_here(self.0.cast::<u64>().wrapping_add(index)) };
+    }
+}
+
 impl<const N: usize> Drop for Counters<N> {
     fn drop(&mut self) {
         // SAFETY: Allocated by `new`, and nobody refers to it any more.
@@ -147,19 +152,44 @@ impl<const N: usize> Drop for Counters<N> {
 ///
 /// # Safety
 ///
-/// `cell` is valid and aligned, belongs to the current CPU, and preemption is off.
+/// `cell` is a valid per-CPU address, and preemption is off.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn add_here(cell: *mut u64, n: u64) {
-    // SAFETY: The caller guarantees the target; x86 stores become visible in program order.
+    // SAFETY: The caller guarantees the target, which gs makes the current CPU's; x86 stores
+    // become visible in program order.
     unsafe {
         core::arch::asm!(
-            "add qword ptr [{cell}], {n}",
+            "add qword ptr gs:[{cell}], {n}",
             cell = in(reg) cell,
             n = in(reg) n,
             options(nostack),
         );
     }
+}
+
+/// Adds one, in the same way.
+///
+/// # Safety
+///
+/// As above.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn count_here(cell: *mut u64) {
+    // SAFETY: As above.
+    unsafe { core::arch::asm!("inc qword ptr gs:[{cell}]", cell = in(reg) cell, options(nostack)) };
+}
+
+/// See the x86-64 form.
+///
+/// # Safety
+///
+/// As above.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn count_here(cell: *mut u64) {
+    // SAFETY: As above.
+    unsafe { add_here(cell, 1) };
 }
 
 /// See the x86-64 form; elsewhere an atomic, with release ordering as the reader's check needs it.
@@ -170,6 +200,8 @@ unsafe fn add_here(cell: *mut u64, n: u64) {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn add_here(cell: *mut u64, n: u64) {
+    // SAFETY: Preemption is off, so the offset is that of the current CPU.
+    let cell = cell.wrapping_byte_add(unsafe { helpers::blkacct_cpu_offset() } as usize);
     // SAFETY: The caller guarantees the target.
     unsafe { Atomic::from_ptr(cell) }.fetch_add(n, kernel::sync::atomic::Release);
 }
@@ -205,7 +237,7 @@ mod tests {
         assert_eq!(sum(&counters, 0), 0);
         for _ in 0..10 {
             let pin = Pinned::new();
-            counters.add(&pin, 1, 4);
+            counters.here(&pin).add(1, 4);
         }
         assert_eq!(sum(&counters, 0), 0);
         assert_eq!(sum(&counters, 1), 40);
@@ -217,8 +249,8 @@ mod tests {
     fn a_counter_wraps() -> Result {
         let counters = Counters::<1>::new()?;
         let pin = Pinned::new();
-        counters.add(&pin, 0, u64::MAX);
-        counters.add(&pin, 0, 3);
+        counters.here(&pin).add(0, u64::MAX);
+        counters.here(&pin).add(0, 3);
         drop(pin);
         assert_eq!(sum(&counters, 0), 2);
         Ok(())
@@ -228,7 +260,8 @@ mod tests {
     fn out_of_bounds_is_nothing() -> Result {
         let counters = Counters::<1>::new()?;
         let pin = Pinned::new();
-        counters.add(&pin, 1, 5);
+        counters.here(&pin).add(1, 5);
+        counters.here(&pin).count(1);
         drop(pin);
         assert_eq!(counters.load(u32::MAX, 0), 0);
         assert_eq!(counters.load(0, 1), 0);

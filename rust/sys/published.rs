@@ -2,19 +2,19 @@
 
 //! A value that probes read without a lock and that is replaced as a whole.
 
-use super::tracepoint::{
-    self,
-    InProbe, //
-};
-use core::ptr::null_mut;
-use kernel::{
-    prelude::*,
-    sync::atomic::{
+use super::{
+    atomic::{
         Acquire,
         Atomic,
         Full, //
+    },
+    tracepoint::{
+        self,
+        InProbe, //
     }, //
 };
+use core::ptr::null_mut;
+use kernel::prelude::*;
 
 /// A heap value that tracepoint probes may read while it is being replaced.
 ///

@@ -6,7 +6,8 @@
 
 use super::{
     bdev::Key,
-    helpers, //
+    helpers,
+    preempt::has_plug, //
 };
 use crate::acct::nsec::Nsec;
 use core::{
@@ -18,6 +19,7 @@ use kernel::bindings;
 const RQF_IO_STAT: u32 = 1 << bindings::rqf_flags___RQF_IO_STAT;
 const RQF_FLUSH_SEQ: u32 = 1 << bindings::rqf_flags___RQF_FLUSH_SEQ;
 
+const REQ_OP_MASK: u32 = 0xff;
 const RQF_STATS: u32 = 1 << bindings::rqf_flags___RQF_STATS;
 
 /// A flag of ours among the request's: the driver has it. The kernel uses the lower ones, and
@@ -58,8 +60,15 @@ impl RqRef<'_> {
     /// The answer at the start holds to the end; later [`Self::is_counted`] tells.
     #[inline]
     pub(crate) fn starts_counted(&self) -> bool {
+        let rq = self.get();
+        // SAFETY: A request's queue is live; a change of the bit waits until it is empty. The
+        // constant is one.
+        let on = unsafe { (*rq.q).limits.features & helpers::blkacct_feat_io_stat != 0 };
+        let operation = rq.cmd_flags & REQ_OP_MASK;
+        let passthrough = operation == bindings::req_op_REQ_OP_DRV_IN
+            || operation == bindings::req_op_REQ_OP_DRV_OUT;
         // SAFETY: Live by the type invariants.
-        unsafe { helpers::blkacct_rq_starts_counted(self.0.as_ptr()) }
+        on && (!passthrough || unsafe { helpers::blkacct_rq_passthrough_stats(self.0.as_ptr()) })
     }
 
     /// Returns whether the kernel counted the request at its start.
@@ -79,7 +88,6 @@ impl RqRef<'_> {
     /// The kernel does not count its start, and its end only in its own group.
     #[inline]
     pub(crate) fn is_internal_flush(&self) -> bool {
-        const REQ_OP_MASK: u32 = 0xff;
         self.in_flush_sequence() && self.op() & REQ_OP_MASK == bindings::req_op_REQ_OP_FLUSH
     }
 
@@ -179,6 +187,8 @@ impl RqRef<'_> {
 /// Any context; does nothing outside a task or a plug, where no time is cached.
 #[inline]
 pub(crate) fn set_plug_clock(now: Nsec) {
-    // SAFETY: Touches only the current task and its plug.
-    unsafe { helpers::blkacct_set_plug_clock(now.0) };
+    if has_plug() {
+        // SAFETY: Touches only the current task and its plug.
+        unsafe { helpers::blkacct_set_plug_clock(now.0) };
+    }
 }

@@ -108,44 +108,72 @@ unsafe impl Send for Found {}
 // SAFETY: As above.
 unsafe impl Sync for Found {}
 
-/// A probe while it is attached.
+/// Probes while they are attached, all with one context.
 ///
-/// Dropping it detaches the probe and waits until no CPU runs it; may sleep.
+/// Dropping it detaches them, the last that was attached first, and waits until no CPU runs one;
+/// may sleep.
 ///
 /// # Invariants
 ///
-/// `probe::<H>` is registered on `found` with `context` as its data.
-pub(crate) struct Attached<H: OnRequest> {
-    found: Found,
-    context: Arc<H::Context>,
+/// Each of `probes` is a tracepoint with a probe that is registered on it, with `context` as its
+/// data.
+pub(crate) struct Attached<C: Send + Sync + 'static> {
+    context: Arc<C>,
+    probes: KVec<(Found, *mut c_void)>,
 }
 
-impl<H: OnRequest> Attached<H> {
+// SAFETY: The functions are global, and the context can be shared.
+unsafe impl<C: Send + Sync + 'static> Send for Attached<C> {}
+// SAFETY: As above.
+unsafe impl<C: Send + Sync + 'static> Sync for Attached<C> {}
+
+impl<C: Send + Sync + 'static> Attached<C> {
+    /// Attaches nothing yet.
+    pub(crate) fn new(context: Arc<C>) -> Self {
+        // INVARIANT: There is none.
+        Self {
+            context,
+            probes: KVec::new(),
+        }
+    }
+
     /// Attaches the probe of `H` to the tracepoint. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`, or what the kernel says.
-    pub(crate) fn new(found: Found, context: Arc<H::Context>) -> Result<Self> {
-        let data = Arc::as_ptr(&context).cast_mut().cast();
+    pub(crate) fn attach<H: OnRequest<Context = C>>(&mut self, found: Found) -> Result {
+        self.probes.reserve(1, GFP_KERNEL)?;
         // SAFETY: The tracepoint lives by the invariant of `Found`; the probe has the signature
-        // of the events that `OnRequest` allows; `data` lives until `drop` has detached it.
+        // of the event that `OnRequest` names; the data lives until `drop` has detached it.
         to_result(unsafe {
-            bindings::tracepoint_probe_register_prio(found.0.as_ptr(), entry::<H>(), data, PRIORITY)
+            bindings::tracepoint_probe_register_prio(
+                found.0.as_ptr(),
+                entry::<H>(),
+                self.data(),
+                PRIORITY,
+            )
         })?;
-        // INVARIANT: Just registered.
-        Ok(Self { found, context })
+        // INVARIANT: Just registered. There is room for one.
+        Ok(self.probes.push((found, entry::<H>()), GFP_KERNEL)?)
+    }
+
+    fn data(&self) -> *mut c_void {
+        Arc::as_ptr(&self.context).cast_mut().cast()
     }
 }
 
-impl<H: OnRequest> Drop for Attached<H> {
+impl<C: Send + Sync + 'static> Drop for Attached<C> {
     fn drop(&mut self) {
-        let data = Arc::as_ptr(&self.context).cast_mut().cast();
-        // SAFETY: Registered with the same probe and data by the type invariants.
-        unsafe {
-            bindings::tracepoint_probe_unregister(self.found.0.as_ptr(), entry::<H>(), data);
+        for (found, probe) in self.probes.iter().rev() {
+            // SAFETY: Registered with the same probe and data by the type invariants.
+            unsafe {
+                bindings::tracepoint_probe_unregister(found.0.as_ptr(), *probe, self.data());
+            }
         }
-        synchronize();
+        if !self.probes.is_empty() {
+            synchronize();
+        }
         // `context` is released after this, when no probe reads it.
     }
 }
@@ -225,7 +253,7 @@ mod tests {
         // The kernel would warn of the same probe with the same data twice.
         let context = Arc::new((), GFP_KERNEL)?;
         for _ in 0..3 {
-            drop(Attached::<Start>::new(find::<Start>()?, context.clone())?);
+            Attached::new(context.clone()).attach::<Start>(find::<Start>()?)?;
         }
         Ok(())
     }

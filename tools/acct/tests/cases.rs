@@ -126,7 +126,7 @@ impl Replay {
         let arrivals: Vec<_> = accounts.iter().map(|d| d.busy.start(&d.leaf)).collect();
         let stamps = arrivals.into_iter().map(|arrival| arrival.commit(t, &|| t));
         for (device, stamp) in accounts.iter().zip(stamps) {
-            slot::start(&device.cpu, stamp.time, request.group, io.sectors);
+            slot::start(&device.cpu, stamp.time, request.group, || io.sectors);
         }
         self.requests.insert(io.request, request);
     }

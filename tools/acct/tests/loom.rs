@@ -263,7 +263,7 @@ fn slot_reads_are_untorn() {
         // Two writers, as an event and the interrupt that nests in it, but in any order.
         let writers = [100, 200].map(|t| {
             let cpu = cpu.clone();
-            thread::spawn(move || slot::start(&*cpu, Nsec(t), StatGroup::Read, 8))
+            thread::spawn(move || slot::start(&*cpu, Nsec(t), StatGroup::Read, || 8))
         });
         let snap = Snapshot::take(&Busy::default(), &Default::default(), &*cpu, &|| Nsec(NOW));
         let possible = match snap.stat.in_flight {

@@ -195,7 +195,7 @@ impl<'a> World<'a> {
                 for (level, arrival) in arrivals.into_iter().enumerate() {
                     let start = arrival.commit(t, &clock).time;
                     self.levels[level].cpus.1.set(which % CPUS);
-                    slot::start(&self.levels[level].cpus, start, GROUP, SECTORS);
+                    slot::start(&self.levels[level].cpus, start, GROUP, || SECTORS);
                     io.spans.push(self.spans[level].len());
                     self.spans[level].push(Span {
                         start: start.0,

@@ -9,6 +9,7 @@ use anyhow::{bail, Context};
 
 use crate::cli::{CheckArgs, FileFormat};
 use crate::exit::{Exit, NotAvailable};
+use crate::invariants::{self, Violation};
 use crate::judge::{self, Reported};
 use crate::live;
 use crate::oracle::{replay, Oracle, Truth};
@@ -105,6 +106,9 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
         Some((before, after)) => {
             let mut oracle = Oracle::window(before.time_ns, args.skew_ns);
             oracle.close(after.time_ns, (before.in_flight, after.in_flight));
+            if let Some((before, after)) = before.device.zip(after.device) {
+                oracle.counted_at_driver((before.in_flight, after.in_flight));
+            }
             oracle
         }
     };
@@ -114,8 +118,12 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let mut sink = |event| oracle.event(&event);
     stream.read(&mut sink)?;
     let evidence = stream.finish(&mut sink);
+    let violations = stat.map_or_else(Vec::new, |(a, b)| invariants::check(&a, &b));
     let reported = Reported {
         stat,
+        // Who took the copies knows how long it took; each is as good as an event.
+        read_ns: args.skew_ns.saturating_mul(2),
+        violations: violations.iter().map(Violation::to_string).collect(),
         ..Reported::default()
     };
     conclude(args, disk, &oracle.finish(), &evidence, &reported)
@@ -137,6 +145,7 @@ fn conclude(
         events: evidence.events,
         pass: false,
         doubts: judge::doubts(truth, evidence, reported),
+        violations: reported.violations.clone(),
         notes: judge::notes(truth, reported),
         fields: judge::fields(truth, reported, args.skew_ns),
     };

@@ -23,6 +23,86 @@ pub struct Cli {
 pub enum Command {
     /// Compute exact figures from events and compare what is reported with them
     Check(CheckArgs),
+    /// Show where the time of each device in mode 2 goes
+    Stat(StatArgs),
+    /// Show the latencies of a device in mode 2 at the percentiles
+    Latency(LatencyArgs),
+    /// Show the devices below a dm or md device side by side
+    Paths(PathsArgs),
+}
+
+/// Arguments of `stat`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_STAT)]
+#[command(override_usage = "blkacct stat [OPTIONS] [DISK]... [INTERVAL [COUNT]]")]
+pub struct StatArgs {
+    /// Disks or partitions, all disks without one; then the seconds between reports, and their number
+    #[arg(value_name = "DISK|INTERVAL|COUNT")]
+    pub words: Vec<String>,
+
+    /// Show partitions, too
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print JSON, an array a line for each report, with times as integers of ns
+    #[arg(long)]
+    pub json: bool,
+
+    /// Look for /sys below this directory
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
+}
+
+/// Arguments of `latency`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_LATENCY)]
+pub struct LatencyArgs {
+    /// A disk or a partition
+    pub disk: String,
+
+    /// Seconds between reports
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: Option<u64>,
+
+    /// Number of reports
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+
+    /// Draw the histograms
+    #[arg(long, conflicts_with = "json")]
+    pub histogram: bool,
+
+    /// Print JSON, an array a line for each report, with times as integers of ns
+    #[arg(long)]
+    pub json: bool,
+
+    /// Look for /sys below this directory
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
+}
+
+/// Arguments of `paths`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_PATHS)]
+pub struct PathsArgs {
+    /// A device that is made of others: dm-0, or /dev/mapper/NAME
+    pub device: String,
+
+    /// Seconds between reports
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: Option<u64>,
+
+    /// Number of reports
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+
+    /// Print JSON, an object a line for each report, with times as integers of ns
+    #[arg(long)]
+    pub json: bool,
+
+    /// Look for /sys below this directory
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
 }
 
 /// Arguments of `check`.
@@ -96,16 +176,55 @@ pub enum FileFormat {
 }
 
 const AFTER_CHECK: &str = "\
-A trace needs the events block_io_start, block_io_done and block_rq_merge,
+A trace needs the events block_io_start, block_io_done and block_rq_merge;
+for the device side block_rq_issue, block_rq_requeue and block_rq_complete;
 and for --stat the clock mono (perf record -k CLOCK_MONOTONIC). blkparse
 output stands alone: its times count from the start of blktrace.
 
 Exact from a trace: io_ticks, time_in_queue, ios. nsecs is exact if the I/O
 in flight at the edges of the window can be told apart, and bounded if not.
 A trace shows merged requests, not merged bios: merges is a lower bound.
-Flush commands of the kernel and driver commands are not judged.
+Of flushes that the kernel makes itself only the time at the driver is
+judged, of driver commands nothing.
 
 A figure passes if reading the clock --skew-ns apart, for each event, can
 explain its error; the column `allowed` is computed from the run's events.
+What blkacct/anomalies says under bound_ns is added to the times. Two reads
+of stat must also not contradict each other: no counter steps back, none
+grows by more than what bounds it.
 Lost events, a trace that is cut off or out of order, or one without an
 event of the disk never pass (status 1).";
+
+const AFTER_STAT: &str = "\
+The first report is of all that was counted since mode 2 began; how long ago
+that was nobody knows, so it has no rates. Each further one is of the interval.
+
+r/s, w/s      I/O completed a second, as iostat has them
+%util         time with at least one request in flight
+aqu-sz        requests in flight, mean over the interval
+depth         the same, mean over the busy time
+r_await, ...  mean latency in ms, from start to completion; of it
+  q2d         waiting in the queue, from start to issue
+  d2c         at the driver, from issue to completion
+%idlq         idle while queued: requests waited and the driver had none
+errors        requests that failed
+requeues      requests that the driver gave back undone
+
+Without the module's device side (device=0, bio-based disks) there is no split.";
+
+const AFTER_LATENCY: &str = "\
+For each group of I/O: `total` is from start to completion, `device` from the
+last issue to completion. A time is the middle of its bucket, which is within
+12.5 % of every time in it; what took less than 1024 ns is all in one.
+
+The first report is of all I/O since mode 2 began, each further one of the
+interval.";
+
+const AFTER_PATHS: &str = "\
+Counts and rates are of all I/O but the flushes that the block layer makes
+itself. await is from start to completion, of it q2d before the driver has it
+and d2c at the driver; `at driver` is how many it has now. The device itself
+comes last: what its await has more than the paths' is spent above them.
+
+The first report is of all I/O since mode 2 began and has no rates, each
+further one is of the interval.";

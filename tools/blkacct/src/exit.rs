@@ -14,7 +14,7 @@ pub enum Exit {
     CheckFailed = 3,
 }
 
-/// What the check needs is not on this machine; the message says how to get it.
+/// What is needed is not on this machine; the message says how to get it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotAvailable(pub String);
@@ -28,6 +28,19 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)
     }
+}
+
+/// Whether an error says that nobody reads what is printed.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kinds = error.chain().filter_map(|cause| {
+        let json = cause.downcast_ref::<serde_json::Error>();
+        let io = cause.downcast_ref::<std::io::Error>();
+        io.map(std::io::Error::kind)
+            .or_else(|| json.and_then(serde_json::Error::io_error_kind))
+    });
+    kinds
+        .into_iter()
+        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Returns the exit status of an error.

@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Checks block I/O accounting against a trace.
+//! Shows exact block I/O accounting, and checks it against a trace.
 //!
 //! | layer | modules |
 //! |---|---|
-//! | what is asked | [`cli`], [`check`], [`exit`] |
+//! | what is asked | [`cli`], [`exit`] |
+//! | the commands | [`check`], [`stat`], [`latency`], [`paths`]; [`repeat`] |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
-//! | what is reported by others | [`snapshot`], [`diskstats`] |
-//! | the verdict | [`judge`], [`report`] |
+//! | what is reported | [`device`], [`snapshot`], [`diskstats`]; [`window`], [`histogram`] |
+//! | the verdict | [`judge`], [`invariants`], [`report`] |
 
 pub mod check;
 pub mod cli;
+pub mod device;
 pub mod diskstats;
 pub mod exit;
+pub mod histogram;
+pub mod invariants;
 pub mod judge;
+pub mod latency;
 pub mod live;
 pub mod oracle;
+pub mod paths;
 pub mod progress;
+pub mod repeat;
 pub mod report;
 pub mod snapshot;
 pub mod source;
+pub mod stat;
+pub mod table;
+pub mod window;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -43,11 +53,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
             return Ok(if usage { Exit::Usage } else { Exit::Ok });
         }
     };
-    match cli.command {
-        Some(Command::Check(args)) => check::run(&args),
+    let shown = match cli.command {
+        Some(Command::Check(args)) => return check::run(&args),
+        Some(Command::Stat(args)) => stat::run(&args),
+        Some(Command::Latency(args)) => latency::run(&args),
+        Some(Command::Paths(args)) => paths::run(&args),
         None => {
             write!(std::io::stderr(), "{}", Cli::command().render_help())?;
-            Ok(Exit::Usage)
+            return Ok(Exit::Usage);
         }
+    };
+    match shown {
+        // Who reads the reports has had enough of them.
+        Err(error) if exit::is_broken_pipe(&error) => Ok(Exit::Ok),
+        shown => shown.map(|()| Exit::Ok),
     }
 }

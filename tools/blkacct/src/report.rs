@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::judge::{Field, Unit};
+use crate::table::{align, dash, fraction};
 
 /// A run and its verdict.
 #[derive(Debug, Serialize)]
@@ -24,6 +25,8 @@ pub struct Report {
     pub pass: bool,
     /// Why the evidence cannot carry a verdict.
     pub doubts: Vec<String>,
+    /// What must hold between two reads of `stat` and does not.
+    pub violations: Vec<String>,
     /// What else a reader should know.
     pub notes: Vec<String>,
     /// The figures.
@@ -31,9 +34,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns whether a field that was judged is wrong.
+    /// Returns whether a field that was judged is wrong, or two reads contradict each other.
     pub fn is_wrong(&self) -> bool {
-        self.fields.iter().any(|field| field.ok == Some(false))
+        !self.violations.is_empty() || self.fields.iter().any(|field| field.ok == Some(false))
     }
 
     /// Writes JSON.
@@ -68,6 +71,9 @@ impl Report {
             false => &HEADS[..2],
         };
         align(out, heads, rows.chain(derived).collect())?;
+        for violation in &self.violations {
+            writeln!(out, "FAIL: {violation}")?;
+        }
         for note in &self.notes {
             writeln!(out, "note: {note}")?;
         }
@@ -155,53 +161,9 @@ fn row(field: &Field, judged: bool) -> Vec<String> {
     row
 }
 
-fn dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "-".to_owned())
-}
-
-/// Writes `value` with so many of its digits behind the point.
-fn fraction(value: i128, digits: usize) -> String {
-    let scale = 10u128.pow(digits as u32);
-    let (whole, rest) = (value.unsigned_abs() / scale, value.unsigned_abs() % scale);
-    let sign = if value < 0 { "-" } else { "" };
-    format!("{sign}{whole}.{rest:0digits$}")
-}
-
-/// Writes rows as columns: names to the left, figures to the right.
-fn align(out: &mut impl Write, heads: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
-    let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
-    lines.extend(rows);
-    let width = |column: usize| {
-        lines
-            .iter()
-            .filter_map(|line| line.get(column))
-            .map(String::len)
-            .max()
-    };
-    let widths: Vec<usize> = (0..heads.len()).map_while(width).collect();
-    for line in &lines {
-        let mut text = String::new();
-        for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            text += &match column {
-                0 => format!("{cell:width$}"),
-                _ => format!("  {cell:>width$}"),
-            };
-        }
-        writeln!(out, "{}", text.trim_end())?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_keep_their_digits() {
-        assert_eq!(fraction(1_234_567, 6), "1.234567");
-        assert_eq!(fraction(-7, 6), "-0.000007");
-        assert_eq!(fraction(0, 9), "0.000000000");
-    }
 
     fn report() -> Report {
         Report {
@@ -212,6 +174,7 @@ mod tests {
             events: 2,
             pass: true,
             doubts: Vec::new(),
+            violations: Vec::new(),
             notes: Vec::new(),
             fields: vec![Field {
                 name: "io_ticks".to_owned(),
@@ -245,6 +208,9 @@ ok
         let mut report = report();
         assert!(!report.is_wrong());
         report.fields[0].ok = Some(false);
+        assert!(report.is_wrong());
+        report.fields[0].ok = Some(true);
+        report.violations.push("time_ns steps back".to_owned());
         assert!(report.is_wrong());
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What the module reports: `stat` and `anomalies`, read with the module's own code.
+//! What the module reports: `stat`, `anomalies` and the histograms, read with the module's own code.
 
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
+use acct::hist::Latency;
 use acct::wire::{Anomalies, Stat};
 use anyhow::Context;
 
@@ -23,6 +24,15 @@ pub fn stat(path: &Path) -> anyhow::Result<Stat> {
 ///
 /// As [`stat`].
 pub fn anomalies(path: &Path) -> anyhow::Result<Anomalies> {
+    parse(path)
+}
+
+/// Reads `latency_<group>`.
+///
+/// # Errors
+///
+/// As [`stat`].
+pub fn latency(path: &Path) -> anyhow::Result<Latency> {
     parse(path)
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! What traces say and do not say: flush sequences, merges, requests that change place.
 
+use blkacct::oracle::account::Tally;
 use blkacct::oracle::{Oracle, Truth};
 use blkacct::progress::Progress;
 use blkacct::source::{Dev, Format, Group, Stream};
@@ -23,9 +24,16 @@ fn truth(format: Format, short: &str) -> Truth {
                     "start" => "block_io_start",
                     "done" => "block_io_done",
                     "merge" => "block_rq_merge",
+                    "issue" => "block_rq_issue",
+                    "requeue" => "block_rq_requeue",
+                    "complete" => "block_rq_complete",
                     _ => panic!("{line}"),
                 };
-                format!("               x-1       [000] d..1.     0.{us:06}: {event}: 8,0 {rwbs} 0 () {sector} + {sectors} none,0,0 [x]\n")
+                let bytes = match event {
+                    "block_rq_requeue" | "block_rq_complete" => "",
+                    _ => " 0",
+                };
+                format!("               x-1       [000] d..1.     0.{us:06}: {event}: 8,0 {rwbs}{bytes} () {sector} + {sectors} none,0,0 [x]\n")
             }
         };
     }
@@ -186,4 +194,108 @@ fn blkparse_merges_of_bios_and_of_requests() {
 fn blkparse_flush_sequences_end_at_the_second_completion() {
     let short = "0 G FWS 800 8\n5 C WS 800 8\n6 C WS 808 0";
     assert_eq!(writes(&truth(Format::Blkparse, short)), [6, 6, 1, 6, 0, 0]);
+}
+
+/// Returns `device_ticks`, its integral, stays, `device_nsecs`, requeues and what is there at the end,
+/// in us, of all groups.
+fn driver(truth: &Truth) -> [u64; 6] {
+    let figures = truth.driver.expect("issues");
+    let sum = |of: fn(&Tally) -> u64| figures.groups.iter().map(of).sum::<u64>();
+    [
+        figures.io_ticks / 1000,
+        figures.time_in_queue / 1000,
+        sum(|tally| tally.ios),
+        sum(|tally| tally.nsecs) / 1000,
+        sum(|tally| tally.requeues),
+        figures.in_flight,
+    ]
+}
+
+#[test]
+fn a_stay_at_the_driver_is_from_issue_to_done() {
+    let short = "0 start R 8 8\n1 start R 16 8\n2 issue R 8 8\n4 issue R 16 8\n10 done R 8 0\n12 done R 16 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(driver(&truth), [10, 16, 2, 16, 0, 0]);
+    assert_eq!(truth.figures.io_ticks, 12_000);
+}
+
+#[test]
+fn without_an_issue_nothing_is_said_of_the_driver() {
+    assert!(truth(Format::Ftrace, "0 start R 8 8\n5 done R 8 0")
+        .driver
+        .is_none());
+}
+
+#[test]
+fn a_requeue_ends_a_stay_and_a_refusal_is_none() {
+    let short = "0 start R 8 8\n1 requeue R 8 8\n2 issue R 8 8\n4 requeue R 8 8\n6 issue R 8 8\n10 done R 8 0";
+    assert_eq!(driver(&truth(Format::Ftrace, short)), [6, 6, 2, 6, 1, 0]);
+}
+
+#[test]
+fn a_requeue_after_a_part_is_behind_the_first_sector() {
+    let short = "0 start R 8 8\n2 issue R 8 8\n4 requeue R 12 4\n6 issue R 12 4\n10 done R 12 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(driver(&truth), [6, 6, 2, 6, 1, 0]);
+    assert_eq!(truth.figures.groups[Group::Read as usize].nsecs, 10_000);
+}
+
+#[test]
+fn a_flush_sequence_is_at_the_driver_for_its_steps() {
+    // Kernels with statistics show the flush done twice: when it completes, and when it ends.
+    let short =
+        "0 start FWS 800 8\n1 issue FF 0 0\n5 complete FF 0 0\n5 done FF 0 0\n6 issue WS 800 8\n\
+                 9 done WS 800 0\n20 done WS 808 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(driver(&truth), [7, 7, 2, 7, 0, 0]);
+    let nsecs = truth.driver.unwrap().groups[Group::Flush as usize].nsecs;
+    assert_eq!(nsecs, 4_000);
+    assert_eq!(writes(&truth), [20, 20, 1, 20, 0, 0]);
+}
+
+#[test]
+fn the_end_of_a_sequence_is_not_that_of_a_write_that_waits_there() {
+    let short = "0 start FWS 800 8\n1 start WS 808 8\n2 issue WS 800 8\n9 done WS 800 0\n10 done WS 808 0\n\
+                 12 issue WS 808 8\n20 done WS 808 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(driver(&truth), [15, 15, 2, 15, 0, 0]);
+    assert_eq!(writes(&truth), [20, 29, 2, 29, 0, 0]);
+}
+
+#[test]
+fn an_issue_tells_where_a_request_begins_by_then() {
+    // A bio joined at the front of the second; both are done at places that no start has.
+    let short = "0 start W 908 8\n1 start W 808 8\n2 issue W 900 16\n3 issue W 800 16\n10 done W 800 0\n15 done W 900 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(driver(&truth), [13, 20, 2, 20, 0, 0]);
+    assert_eq!(writes(&truth), [15, 24, 2, 24, 0, 0]);
+    assert_eq!(truth.slack[Group::Write as usize], 0);
+}
+
+#[test]
+fn what_was_issued_before_the_trace_or_started_before_it_is_there() {
+    let short = "1 start R 16 8\n2 issue W 80 8\n6 done W 80 0\n7 done W 96 0\n9 done R 16 0";
+    let truth = truth(Format::Ftrace, short);
+    // The second write was at the driver since the beginning of the window, at 1.
+    assert_eq!(driver(&truth), [6, 10, 2, 4, 0, 0]);
+}
+
+#[test]
+fn blkparse_shows_the_driver_too() {
+    let short = "0 G R 800 16\n1 D R 800 16\n3 R R 800 16\n4 D R 800 16\n5 C R 800 8\n9 C R 808 8";
+    assert_eq!(driver(&truth(Format::Blkparse, short)), [7, 7, 2, 7, 1, 0]);
+}
+
+#[test]
+fn a_request_from_before_the_trace_does_not_take_the_starts_of_others() {
+    // Two are in flight all the time; of the first only the end is in the trace.
+    let short = "0 start R 16 8\n0 issue R 16 8\n1 done R 96 0\n1 start R 32 8\n1 issue R 32 8\n\
+                 3 done R 16 0\n3 start R 48 8\n3 issue R 48 8\n5 done R 32 0\n7 done R 48 0";
+    let truth = truth(Format::Ftrace, short);
+    let read = truth.figures.groups[Group::Read as usize];
+    assert_eq!(
+        (read.ios, read.unseen, read.nsecs),
+        (4, 1, 3_000 + 4_000 + 4_000)
+    );
+    assert_eq!(driver(&truth), [7, 12, 4, 11, 0, 0]);
 }

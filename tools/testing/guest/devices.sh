@@ -76,10 +76,11 @@ mode_2() {
 }
 
 # of_partition DEVICE MODE-2: what its first partition counts in mode 2, "-" if it cannot
-# have any. The device's own numbers must contain it.
+# have any. The device's own numbers must contain it. A partition that counts nothing must
+# say so, and the kernel must count nothing on it either.
 of_partition() {
 	local -A before=() after=()
-	local first=$1
+	local first=$1 counts
 	[[ $first != *[0-9] ]] || first+=p
 	first=${first}1
 	[ "$(cat "$(sysfs "$1")/ext_range")" -gt 1 ] || { echo -; return; }
@@ -89,11 +90,17 @@ of_partition() {
 		echo -
 	else
 		ours before "$1"
-		we_count "$first"
+		counts=$(we_count "$first")
 		ours after "$1"
 		since after before
 		counted after read.ios=$READS read.sectors=$((READS * 8)) \
 			write.ios=$WRITES write.sectors=$((WRITES * 8)) >&2
+		case $counts in
+		all) same "$first mode" "$(mode "$first")" 2 >&2 ;;
+		none) same "$first mode" "$(mode "$first")" 0 >&2 ;;
+		esac
+		same "$first, as the kernel counts" "$(kernel_counts "$first")" "$counts" >&2
+		echo "$counts"
 	fi
 	sfdisk -q --delete "/dev/$1" >&2
 }

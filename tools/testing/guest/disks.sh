@@ -78,7 +78,7 @@ start_load() {
 		jobs+=(--name="$device" --filename="/dev/$device")
 	done
 	fio --ioengine=libaio --direct=1 --bs=4k --iodepth=32 --rw=randrw --time_based \
-		--runtime=120 --offset=8m --size=8m --thread --continue_on_error=all --eta=never \
+		--runtime=900 --offset=8m --size=8m --thread --continue_on_error=all --eta=never \
 		"${jobs[@]}" >/dev/null 2>&1 &
 	load=$!
 	trap 'kill $load 2>/dev/null || :' EXIT

@@ -35,19 +35,30 @@ waiting_and_service_are_told_apart() {
 		--iodepth=16 --number_ios=400 --output-format=json >fio.json
 	end narrow
 	counted got read.ios=400 read.sectors=3200
-	near "D2C, mean" $((got[read.device_nsecs] / 400)) $((2 * MS))
+	near "D2C, mean" $((${got[read.device_nsecs]} / 400)) $((2 * MS))
 	# The first 14 wait less, and the last have nobody behind them.
-	within "Q2D, mean" $(((got[read.nsecs] - got[read.device_nsecs]) / 400)) $((13 * MS)) $((14 * MS + 60 * US))
+	within "Q2D, mean" $(((${got[read.nsecs]} - ${got[read.device_nsecs]}) / 400)) $((13 * MS)) $((14 * MS + 60 * US))
 	near "device_ticks" "${got[device_ticks]}" $((200 * 2 * MS))
 	within "io_ticks" "${got[io_ticks]}" "${got[device_ticks]}" $((got[device_ticks] * 101 / 100))
 	near "device_time_in_queue" "${got[device_time_in_queue]}" "${got[read.device_nsecs]}"
 	# Fio looks at its completions one by one.
-	within "mean latency by fio" "$(fio_mean read)" $((got[read.nsecs] / 400)) \
-		$((got[read.nsecs] / 400 + 16 * 60 * US))
+	within "mean latency by fio" "$(fio_mean read)" $((${got[read.nsecs]} / 400)) \
+		$((${got[read.nsecs]} / 400 + 16 * 60 * US))
 }
 
 fio_mean() { # read|write: fio's mean completion latency in ns
 	python3 -c "import json; print(round(json.load(open('fio.json'))['jobs'][0]['$1']['clat_ns']['mean']))"
+}
+
+# Reads come at random, 800 a second to a disk that can do 1000: their latencies range from
+# that of the disk to many times that.
+percentiles_are_those_that_fio_sees() {
+	mode spread 2
+	fio --name=a --filename=/dev/spread --direct=1 --rw=randread --bs=4k --ioengine=libaio \
+		--iodepth=64 --number_ios=2000 --rate_iops=800 --rate_process=poisson \
+		--percentile_list=50:90:99:99.9:99.99 --output-format=json >fio.json
+	blkacct latency --json spread >latency.json
+	"$GUEST_DIR/percentiles.py" fio.json latency.json
 }
 
 # flushing WRITES BUSY FLUSHES FIO-OPTION...: 100 times a write to a disk with a cache and
@@ -61,10 +72,10 @@ flushing() {
 	counted got write.ios=$((100 * $1)) write.sectors=800 flush.ios=$((100 * $3))
 	near "busy, each" $((got[io_ticks] / 100)) $(($2 * MS))
 	near "queue, each" $((got[time_in_queue] / 100)) $(($2 * MS))
-	near "write, each" $((got[write.nsecs] / 100)) $(($2 * MS))
-	near "flush, each" $((got[flush.nsecs] / 100)) $(($3 * 8 * MS))
-	near "write at the driver, each" $((got[write.device_nsecs] / 100)) $((8 * MS))
-	near "flush at the driver, each" $((got[flush.device_nsecs] / 100)) $(($3 * 8 * MS))
+	near "write, each" $((${got[write.nsecs]} / 100)) $(($2 * MS))
+	near "flush, each" $((${got[flush.nsecs]} / 100)) $(($3 * 8 * MS))
+	near "write at the driver, each" $((${got[write.device_nsecs]} / 100)) $((8 * MS))
+	near "flush at the driver, each" $((${got[flush.device_nsecs]} / 100)) $(($3 * 8 * MS))
 	near "driver busy, each" $((got[device_ticks] / 100)) $(($2 * MS))
 }
 
@@ -113,17 +124,17 @@ paths_are_measured_each_for_itself() {
 	since fast fast_before
 	since slow slow_before
 	remove_dm two
-	same "both paths" $((fast[read.ios] + slow[read.ios])) 400
+	same "both paths" $((${fast[read.ios]} + ${slow[read.ios]})) 400
 	within "the fast one" "${fast[read.ios]}" "${slow[read.ios]}" 399
-	near "D2C of 1 ms" $((fast[read.device_nsecs] / fast[read.ios])) $((1 * MS))
-	near "D2C of 3 ms" $((slow[read.device_nsecs] / slow[read.ios])) $((3 * MS))
+	near "D2C of 1 ms" $((${fast[read.device_nsecs]} / ${fast[read.ios]})) $((1 * MS))
+	near "D2C of 3 ms" $((${slow[read.device_nsecs]} / ${slow[read.ios]})) $((3 * MS))
 	within "the disk above" "${got[read.device_nsecs]}" \
-		$((fast[read.nsecs] + slow[read.nsecs])) "${got[read.nsecs]}"
-	near "mean latency by fio" "$(fio_mean read)" $((got[read.nsecs] / 400))
+		$((${fast[read.nsecs]} + ${slow[read.nsecs]})) "${got[read.nsecs]}"
+	near "mean latency by fio" "$(fio_mean read)" $((${got[read.nsecs]} / 400))
 }
 
 clean_up() {
-	remove_null narrow cached path1 path3
+	remove_null narrow spread cached path1 path3
 	remove_scsi
 }
 
@@ -134,6 +145,9 @@ modprobe -a dm-mod dm-multipath dm-service-time
 add_null narrow submit_queues=1 hw_queue_depth=2 completion_nsec=$((2 * MS))
 echo mq-deadline >"$(sysfs narrow)/queue/scheduler"
 echo 64 >"$(sysfs narrow)/queue/nr_requests"
+add_null spread submit_queues=1 hw_queue_depth=2 completion_nsec=$((2 * MS))
+echo mq-deadline >"$(sysfs spread)/queue/scheduler"
+echo 64 >"$(sysfs spread)/queue/nr_requests"
 add_null cached memory_backed=1 cache_size=64 fua=0 completion_nsec=$((8 * MS))
 # Without statistics of its own the queue would not show when a flush ends.
 echo 0 >"$(sysfs cached)/queue/wbt_lat_usec"
@@ -141,8 +155,9 @@ add_null path1 completion_nsec=$((1 * MS)) size=64
 add_null path3 completion_nsec=$((3 * MS)) size=64
 scsi=$(add_scsi 1)
 ktap_print_header
-ktap_set_plan 5
+ktap_set_plan 6
 ktap_test_result waiting_and_service_are_told_apart waiting_and_service_are_told_apart
+ktap_test_result percentiles_are_those_that_fio_sees percentiles_are_those_that_fio_sees
 ktap_test_result a_flush_is_counted_once a_flush_is_counted_once
 ktap_test_result a_write_that_flushes_is_counted_once a_write_that_flushes_is_counted_once
 ktap_test_result requeues_are_counted_and_errors requeues_are_counted_and_errors

@@ -137,7 +137,8 @@ requeued_requests_count_once() {
 	requeues=$(events block_rq_requeue requeue_some)
 	end "$scsi"
 	within "requeues" "$requeues" 5 100
-	same "requeues counted" "${got[requeues]}" "$requeues"
+	# The kernel tells of those, too, that were not issued: the driver had no room.
+	within "requeues counted" "${got[requeues]}" 5 "$requeues"
 	counted got read.ios=40 read.sectors=320
 	agrees got kernel read
 }

@@ -13,6 +13,7 @@ declare -a kinds=(
 	nvme_head "NVMe, multipath head"
 	null "null_blk"
 	loop "loop"
+	nbd "nbd"
 	brd "brd"
 	zram "zram"
 	dm_linear "dm-linear"
@@ -85,6 +86,21 @@ drop_loop() {
 	losetup -d "/dev/$device"
 	modprobe -r loop
 	rm /tmp/loop
+}
+
+# Over a socket whose other end is ours. The server holds the device while it runs.
+make_nbd() {
+	modprobe nbd nbds_max=1 max_part=8
+	device=nbd0
+	python3 "$GUEST_DIR/nbd.py" /dev/$device 16 &
+	server=$!
+	eventually 10 nbd_is_on >&2
+}
+nbd_is_on() { [ -e "$(sysfs nbd0)/pid" ] && [ "$(sectors nbd0)" -gt 0 ]; }
+drop_nbd() {
+	kill "$server"
+	wait "$server" || :
+	eventually 10 modprobe -qr nbd
 }
 
 make_brd() { modprobe brd rd_nr=1 rd_size=16384 && device=ram0; }

@@ -204,6 +204,40 @@ ftrace_stays_on_while_the_module_needs_it() {
 	same "both files" "$(both disk)" "2 2"
 }
 
+tracing=/sys/kernel/tracing
+stores_seen() { # by the kprobe, and by the BPF program
+	echo "$(grep -c store_probe: "$tracing/trace") $(grep -c seen "$seen")" || :
+}
+
+stores_seen_are() { # NUMBER
+	[ "$(stores_seen)" = "$1 $1" ]
+}
+
+# A kprobe, and a BPF program that calls the function itself, which must be ours. Neither
+# owns it; whoever comes first, the file takes 2 and the tracers see it.
+tracers_share_the_functions() {
+	seen=$(mktemp)
+	echo 1 >"$(queue_file disk)"
+	echo >$tracing/trace
+	echo 'p:store_probe queue_iostats_store' >$tracing/kprobe_events
+	echo 1 >$tracing/events/kprobes/store_probe/enable
+	bpftrace -B line -e 'fentry:vmlinux:queue_iostats_store { printf("seen\n"); }' >"$seen" 2>&1 &
+	tracer=$!
+	trap 'kill $tracer || :; echo 0 >$tracing/events/kprobes/store_probe/enable
+		echo >$tracing/kprobe_events' EXIT
+	eventually 60 grep -q '^queue_iostats_store .* D ' $tracing/enabled_functions
+	echo 2 >"$(queue_file disk)"
+	same "both files, with tracers" "$(both disk)" "2 2"
+	eventually 10 stores_seen_are 1
+	unload_module
+	is_the_kernels_own disk
+	load_module
+	echo 2 >"$(queue_file disk)"
+	same "both files, loaded with tracers on" "$(both disk)" "2 2"
+	eventually 10 stores_seen_are 3
+	counts_exactly disk
+}
+
 the_udev_rule_is_valid() {
 	udevadm verify --no-summary "$GUEST_DIR/../../../samples/udev/60-blkacct.rules"
 }
@@ -214,6 +248,7 @@ clean_up() {
 	remove_scsi
 }
 
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
 clean_up
 load_module
 add_null disk
@@ -227,8 +262,7 @@ ktap_test_result many_writers_on_both_files_end_consistent many_writers_on_both_
 ktap_test_result the_module_goes_while_writers_are_busy the_module_goes_while_writers_are_busy
 ktap_test_result without_ftrace_our_own_file_remains without_ftrace_our_own_file_remains
 ktap_test_result ftrace_stays_on_while_the_module_needs_it ftrace_stays_on_while_the_module_needs_it
-ktap_test_skip another_owner_of_the_file_is_respected \
-	"a live patch would be needed, and the kernel's samples are not built"
+ktap_test_result tracers_share_the_functions tracers_share_the_functions
 if [ -x "$(command -v udevadm)" ]; then
 	ktap_test_result the_udev_rule_is_valid the_udev_rule_is_valid
 else

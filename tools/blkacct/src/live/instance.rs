@@ -11,7 +11,14 @@ use anyhow::Context;
 use crate::exit::NotAvailable;
 use crate::source::Dev;
 
-const EVENTS: [&str; 3] = ["block_io_start", "block_io_done", "block_rq_merge"];
+const EVENTS: [&str; 6] = [
+    "block_io_start",
+    "block_io_done",
+    "block_rq_merge",
+    "block_rq_issue",
+    "block_rq_requeue",
+    "block_rq_complete",
+];
 
 /// The instance. Dropped, it no longer traces: it is removed, or stopped if it is not our own.
 pub struct Instance {
@@ -65,6 +72,11 @@ impl Instance {
             u64::from(dev.major) << 20 | u64::from(dev.minor)
         );
         for event in EVENTS {
+            // Of completions only those of flushes are read, whose letters are `FF`.
+            let filter = match event {
+                "block_rq_complete" => format!("{filter} && rwbs ~ \"FF*\""),
+                _ => filter.clone(),
+            };
             self.write(&format!("events/block/{event}/filter"), &filter)?;
             self.write(&format!("events/block/{event}/enable"), "1")?;
         }

@@ -15,8 +15,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::instance::Instance;
 use crate::check;
 use crate::cli::CheckArgs;
+use crate::device::Device;
 use crate::diskstats::{self, Diskstats};
-use crate::exit::NotAvailable;
+use crate::invariants::{self, Violation};
 use crate::judge::Reported;
 use crate::oracle::{Oracle, Truth};
 use crate::progress::Progress;
@@ -47,7 +48,10 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
     let progress = Progress::new(args.progress);
     let mut stream = Stream::new("trace_pipe", pipe, Format::Ftrace, dev, progress);
     let deadline = Instant::now() + Duration::from_secs(args.seconds);
+    let mut reads = Reads::default();
+    reads.check(&before.stat);
     while Instant::now() < deadline {
+        reads.check(&snapshot::stat(&files.stat)?);
         stream.read(&mut |event| oracle.event(&event))?;
         sleep(
             PERIOD.min(deadline.saturating_duration_since(Instant::now())),
@@ -57,6 +61,10 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
     let after = files.read()?;
     if after.stat.time_ns <= before.stat.time_ns {
         bail!("{}: its time does not advance", files.stat.display());
+    }
+    reads.check(&after.stat);
+    if let Some((before, after)) = before.stat.device.zip(after.stat.device) {
+        oracle.counted_at_driver((before.in_flight, after.in_flight));
     }
     oracle.close(
         after.stat.time_ns,
@@ -75,6 +83,8 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
         stat: Some((before.stat, after.stat)),
         anomalies: Some((before.anomalies, after.anomalies)),
         diskstats: Some((before.diskstats, after.diskstats)),
+        read_ns: before.took_ns.saturating_add(after.took_ns),
+        violations: reads.violations.iter().map(Violation::to_string).collect(),
         classic: files.classic,
     };
     Ok((oracle.finish(), evidence, reported))
@@ -99,6 +109,21 @@ fn sleep(time: Duration, stop: &AtomicBool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The reads of `stat` in a window, each held against the one before.
+#[derive(Default)]
+struct Reads {
+    last: Option<Stat>,
+    violations: Vec<Violation>,
+}
+
+impl Reads {
+    fn check(&mut self, stat: &Stat) {
+        if let Some(last) = self.last.replace(*stat) {
+            self.violations.extend(invariants::check(&last, stat));
+        }
+    }
+}
+
 /// Where the reports are.
 struct Files {
     disk: String,
@@ -112,50 +137,69 @@ struct Files {
 /// The reports at one edge.
 struct Edge {
     stat: Stat,
+    /// How long it took to read, in ns.
+    took_ns: u64,
     anomalies: Anomalies,
     diskstats: Diskstats,
 }
 
 impl Files {
     fn find(disk: &str, root: &Path) -> anyhow::Result<Self> {
-        let dir = root.join("sys/block").join(disk).join("blkacct");
-        if !dir.is_dir() {
-            return Err(NotAvailable(format!(
-                "{}: not there: the module is not loaded (modprobe blkacct), or does not take this disk",
-                dir.display()
-            ))
-            .into());
-        }
-        let switch = dir.join("iostats");
-        let mode = fs::read_to_string(&switch).with_context(|| switch.display().to_string())?;
-        if mode.trim() != "2" {
-            return Err(NotAvailable(format!(
-                "{disk}: iostats is {}, not 2: echo 2 > {}",
-                mode.trim(),
-                switch.display()
-            ))
-            .into());
-        }
+        let device = Device::find(root, disk)?;
+        device.in_mode_2()?;
         Ok(Files {
             disk: disk.to_owned(),
-            stat: dir.join("stat"),
-            anomalies: dir.join("anomalies"),
+            stat: device.file("stat"),
+            anomalies: device.file("anomalies"),
             diskstats: root.join("proc/diskstats"),
             // An older module has no such file.
-            classic: fs::read_to_string(dir.join("classic")).is_ok_and(|text| text.trim() == "1"),
+            classic: fs::read_to_string(device.file("classic"))
+                .is_ok_and(|text| text.trim() == "1"),
         })
     }
 
     fn read(&self) -> anyhow::Result<Edge> {
+        let begun = Instant::now();
         let stat = snapshot::stat(&self.stat)?;
+        let took_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let text = fs::read_to_string(&self.diskstats)
             .with_context(|| self.diskstats.display().to_string())?;
         let diskstats = diskstats::parse(&text, &self.disk)
             .with_context(|| format!("{}: no line of {}", self.diskstats.display(), self.disk))?;
         Ok(Edge {
             stat,
+            took_ns,
             anomalies: snapshot::anomalies(&self.anomalies)?,
             diskstats,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_in_the_middle_is_found() {
+        let read = |time_ns, io_ticks| Stat {
+            time_ns,
+            io_ticks,
+            time_in_queue: io_ticks,
+            ..Stat::default()
+        };
+        let mut reads = Reads::default();
+        for stat in [read(10, 0), read(20, 5), read(30, 10), read(40, 10)] {
+            reads.check(&stat);
+        }
+        assert_eq!(reads.violations, []);
+        // First and last alone would do.
+        let mut reads = Reads::default();
+        for stat in [read(10, 0), read(20, 9), read(30, 8), read(40, 10)] {
+            reads.check(&stat);
+        }
+        let told: Vec<String> = reads.violations.iter().map(Violation::to_string).collect();
+        let want =
+            ["io_ticks", "time_in_queue"].map(|name| format!("{name} steps back from 9 to 8"));
+        assert_eq!(told, want);
     }
 }

@@ -13,12 +13,16 @@ pub struct Tally {
     pub ios: u64,
     /// Absorbed requests.
     pub merges: u64,
+    /// Ends that were requeues: of stays at the driver.
+    pub requeues: u64,
     /// Sum of end minus start, in ns.
     pub nsecs: u64,
     /// Completed I/O whose start is unknown; `nsecs` lacks it.
     pub unseen: u64,
     /// Ends so close to an edge of the window that they may lie on the other side.
     pub edge_ios: u64,
+    /// Requeues likewise.
+    pub edge_requeues: u64,
     /// Merges likewise.
     pub edge_merges: u64,
     /// The latencies of `edge_ios`, in ns.
@@ -110,8 +114,18 @@ impl Account {
 
     /// A request ends.
     pub fn end(&mut self, time: u64, group: Group, start: Option<u64>) {
+        self.leave(time, group, start, 0);
+    }
+
+    /// A request's stay at the driver ends by a requeue.
+    pub fn requeue(&mut self, time: u64, group: Group, issued: Option<u64>) {
+        self.leave(time, group, issued, 1);
+    }
+
+    fn leave(&mut self, time: u64, group: Group, start: Option<u64>, requeues: u64) {
         let mut tally = Tally {
             ios: 1,
+            requeues,
             ..Tally::default()
         };
         let change = match start {
@@ -172,6 +186,7 @@ impl Account {
             let sum = &mut self.groups[group as usize];
             sum.ios += tally.ios;
             sum.merges += tally.merges;
+            sum.requeues += tally.requeues;
             sum.nsecs += tally.nsecs;
             sum.unseen += tally.unseen;
         }
@@ -182,6 +197,7 @@ impl Account {
         let sum = &mut self.groups[group as usize];
         sum.edge_ios += tally.ios;
         sum.edge_merges += tally.merges;
+        sum.edge_requeues += tally.requeues;
         sum.edge_nsecs += tally.nsecs;
     }
 

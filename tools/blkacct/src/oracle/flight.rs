@@ -21,13 +21,34 @@
 //! * The data's done is at the first sector. So is the last one in 6.18; in 7.2 it is at the sector behind
 //!   the data, which is where the bio has advanced to. Both are taken.
 //! * The flush command between them is done without ever being started.
+//!
+//! # At the driver
+//!
+//! An issue names where the request begins by then, so bios that joined at the front are known from
+//! there on, and a done at a place that no issue has is of a request from before the trace. A done is that of a request which the driver has, if there is one at its place: this
+//! tells apart what only waits there, or has been at the driver for its data. A request comes back
+//! from the driver at its requeue and at its first done.
+
+mod lookup;
 
 use std::collections::BTreeMap;
 
+use super::driver::{Stay, Strays};
 use super::slack::Slack;
 use crate::source::{Event, Group, Kind};
 
-/// What an event does to the accounts.
+/// What an event does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// To I/O of which group.
+    pub group: Group,
+    /// To the account of all that is in flight.
+    pub io: Option<Effect>,
+    /// To that of the driver.
+    pub driver: Option<Stay>,
+}
+
+/// What an event does to the account of all that is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// A request starts.
@@ -60,6 +81,8 @@ struct Request {
     start: u64,
     sectors: u64,
     steps: Steps,
+    /// When it was issued, while the driver has it.
+    issued: Option<u64>,
 }
 
 /// Group, first sector, and a number that keeps equals in the order of their starts.
@@ -73,6 +96,9 @@ pub struct Flight {
     /// Sequences whose end is to come, with the sector behind their data.
     ending: Vec<(Place, u64)>,
     slack: Slack,
+    strays: Strays,
+    /// Issues in the trace.
+    pub issues: u64,
     /// Driver commands that were started. Whether they count, the trace does not tell.
     pub driver_commands: u64,
     /// Dones that may be the middle or the end of a flush sequence.
@@ -80,24 +106,27 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Takes an event; returns the group and the effect if it has one.
-    pub fn event(&mut self, event: &Event) -> Option<(Group, Effect)> {
+    /// Takes an event; returns what it does, if anything.
+    pub fn event(&mut self, event: &Event) -> Option<Step> {
         let Some(group) = event.rwbs.group else {
             self.driver_commands += u64::from(event.kind == Kind::Start);
             return None;
         };
-        let effect = match event.kind {
-            Kind::Start => Some(self.start(group, event)),
+        let (io, driver) = match event.kind {
+            Kind::Start => (Some(self.start(group, event)), None),
+            Kind::Issue => (None, Some(self.issue(group, event))),
+            Kind::Requeue => (None, self.requeue(group, event)),
             Kind::Done => self.done(group, event, u64::MAX),
             Kind::Complete => self.done(group, event, event.sectors),
-            Kind::Merge => Some(self.merge(group, event)),
-            Kind::MergeOrGrow => self.merge_or_grow(group, event),
+            Kind::Merge => (Some(self.merge(group, event)), None),
+            Kind::MergeOrGrow => (self.merge_or_grow(group, event), None),
             Kind::GrowFront => {
                 self.grow_front(group, event);
-                None
+                (None, None)
             }
         };
-        effect.map(|effect| (group, effect))
+        let step = Step { group, io, driver };
+        (io.is_some() || driver.is_some()).then_some(step)
     }
 
     /// Returns what the sums of latencies may be wrong by.
@@ -116,6 +145,7 @@ impl Flight {
             start: event.time,
             sectors: event.sectors,
             steps,
+            issued: None,
         };
         self.started += 1;
         let place = (group, event.sector, self.started);
@@ -123,20 +153,72 @@ impl Flight {
         Effect::Begin
     }
 
+    fn issue(&mut self, group: Group, event: &Event) -> Stay {
+        self.issues += 1;
+        let waits = |r: &Request| r.issued.is_none() && r.steps != Steps::Last;
+        let found = self
+            .exact(group, event.sector, waits)
+            .or_else(|| self.grown_to(event, group, waits))
+            .or_else(|| self.covering(group, event.sector, waits));
+        let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
+        match request {
+            Some((place, request)) => {
+                let issued = Request {
+                    sectors: event.sectors,
+                    issued: Some(event.time),
+                    ..request
+                };
+                self.places.insert((group, event.sector, place.2), issued);
+            }
+            None => self.strays.issue(group, event.sector, event.time),
+        }
+        Stay::Begin
+    }
+
+    /// A request that the driver refused before it was issued is requeued, too: no stay ends then.
+    fn requeue(&mut self, group: Group, event: &Event) -> Option<Stay> {
+        let at_driver = |r: &Request| r.issued.is_some();
+        let issued = self
+            .exact(group, event.sector, at_driver)
+            .or_else(|| self.covering(group, event.sector, at_driver))
+            .and_then(|place| self.places.get_mut(&place)?.issued.take())
+            .or_else(|| self.strays.come_back(group, event.sector))?;
+        Some(Stay::Requeue { issued })
+    }
+
     /// `sectors` are complete from the front of the request at the event's sector.
-    fn done(&mut self, group: Group, event: &Event, sectors: u64) -> Option<Effect> {
-        let Some(place) = self.find(group, event) else {
+    fn done(
+        &mut self,
+        group: Group,
+        event: &Event,
+        sectors: u64,
+    ) -> (Option<Effect>, Option<Stay>) {
+        let found = self.find(group, event, |r| r.issued.is_some());
+        let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
+        let Some((place, mut request)) = request else {
+            let issued = self.strays.come_back(group, event.sector);
             // A flush command of a sequence has no start. One that a stacked driver sends has.
-            return (group != Group::Flush).then_some(Effect::End { start: None });
+            if group == Group::Flush {
+                return (None, issued.map(|time| Stay::End { issued: Some(time) }));
+            }
+            return (
+                Some(Effect::End { start: None }),
+                Some(Stay::End { issued }),
+            );
         };
-        let mut request = self.places.remove(&place)?;
         let last = request.steps == Steps::Last;
         if sectors < request.sectors && !last {
             request.sectors -= sectors;
             let rest = (group, place.1 + sectors, place.2);
             self.places.insert(rest, request);
-            return None;
+            return (None, None);
         }
+        // If an end was given to the wrong one of two, the right one's issue found none.
+        let issued = request
+            .issued
+            .take()
+            .or_else(|| self.strays.come_back(group, event.sector));
+        let stay = issued.map(|time| Stay::End { issued: Some(time) });
         let more = match request.steps {
             Steps::One | Steps::Last => false,
             Steps::Fua => !event.rwbs.fua,
@@ -146,19 +228,23 @@ impl Flight {
             request.steps = Steps::Last;
             self.places.insert(place, request);
             self.ending.push((place, place.1 + request.sectors));
-            return None;
+            return (None, stay);
         }
         if last {
             self.ending.retain(|&(ending, _)| ending != place);
         }
         self.settle(group);
-        Some(Effect::End {
+        let end = Effect::End {
             start: Some(request.start),
-        })
+        };
+        (Some(end), stay)
     }
 
     fn merge(&mut self, group: Group, event: &Event) -> Effect {
-        let Some(absorbed) = self.find(group, event).and_then(|p| self.places.remove(&p)) else {
+        let Some(absorbed) = self
+            .find(group, event, |r| r.issued.is_none())
+            .and_then(|p| self.places.remove(&p))
+        else {
             return Effect::Absorb { seen: false };
         };
         let ends_here = |(place, r): (&Place, &Request)| place.1 + r.sectors == event.sector;
@@ -189,7 +275,7 @@ impl Flight {
     }
 
     fn merge_or_grow(&mut self, group: Group, event: &Event) -> Option<Effect> {
-        let here = self.exact(group, event.sector);
+        let here = self.exact(group, event.sector, |r| r.issued.is_none());
         let same_size =
             here.and_then(|p| self.places.get(&p)).map(|r| r.sectors) == Some(event.sectors);
         let grown = self
@@ -208,71 +294,13 @@ impl Flight {
     }
 
     fn grow_front(&mut self, group: Group, event: &Event) {
-        let Some(place) = self.exact(group, event.sector + event.sectors) else {
+        let Some(place) = self.exact(group, event.sector + event.sectors, |_| true) else {
             return;
         };
         if let Some(mut request) = self.places.remove(&place) {
             request.sectors += event.sectors;
             self.places.insert((group, event.sector, place.2), request);
         }
-    }
-
-    /// Returns the oldest request at this very place.
-    fn exact(&self, group: Group, sector: u64) -> Option<Place> {
-        let mut here = self
-            .places
-            .range((group, sector, 0)..=(group, sector, u64::MAX));
-        here.next().map(|(&place, _)| place)
-    }
-
-    /// Returns the request an event is about: the one at its place, or else the likeliest.
-    fn find(&mut self, group: Group, event: &Event) -> Option<Place> {
-        let sector = event.sector;
-        let at_end = self
-            .ending
-            .iter()
-            .find(|&&(place, end)| place.0 == group && end == sector)
-            .map(|&(place, _)| place);
-        let here = self
-            .places
-            .range((group, sector, 0)..=(group, sector, u64::MAX));
-        let (all, open) = here.fold((u64::from(at_end.is_some()), 0), |(all, open), (_, r)| {
-            let open_step = matches!(r.steps, Steps::Two | Steps::Fua);
-            (all + 1, open + u64::from(open_step))
-        });
-        // Two ends may be swapped without harm, but not an end and the middle of a sequence.
-        if all > 1 && open > 0 {
-            self.unclear_flushes += 1;
-        }
-        if let Some(place) = self.exact(group, sector).or(at_end) {
-            return Some(place);
-        }
-        let plain = |(_, request): &(&Place, &Request)| request.steps == Steps::One;
-        let mut before = self.places.range((group, 0, 0)..(group, sector, 0)).rev();
-        let mut after = self
-            .places
-            .range((group, sector, 0)..=(group, u64::MAX, u64::MAX));
-        // Behind a request's first sector: part of it was complete before. In front of it: a bio
-        // joined there.
-        let place = before
-            .next()
-            .filter(|one| plain(one) && one.0 .1 + one.1.sectors > sector)
-            .or_else(|| after.find(plain))
-            .or_else(|| self.group(group).find(plain))
-            .map(|(&place, _)| place)?;
-        let spread = spread(self.plain_starts(group));
-        self.slack.guessed(group, spread);
-        Some(place)
-    }
-
-    fn group(&self, group: Group) -> impl Iterator<Item = (&Place, &Request)> {
-        self.places
-            .range((group, 0, 0)..=(group, u64::MAX, u64::MAX))
-    }
-
-    fn plain_starts(&self, group: Group) -> impl Iterator<Item = u64> + '_ {
-        let plain = self.group(group).filter(|(_, r)| r.steps == Steps::One);
-        plain.map(|(_, request)| request.start)
     }
 
     /// With none left in flight, every start has been used, whatever was guessed.

@@ -16,17 +16,21 @@
 //! * `nsecs` differs by at most `2 d` for each I/O, plus the latencies of those within `d` of an edge, plus
 //!   [`slack::Slack`].
 //!
+//! The same goes for the times at the driver, which are a second account of the same kind.
+//!
 //! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the lower
 //! bound lower.
 
 pub mod account;
+pub mod driver;
 pub mod flight;
 pub mod replay;
 pub mod slack;
 pub mod sweep;
 
 use account::{Account, Figures};
-use flight::{Effect, Flight};
+use driver::Stay;
+use flight::{Effect, Flight, Step};
 use slack::Slack;
 
 use crate::source::{Event, Group};
@@ -34,13 +38,47 @@ use crate::source::{Event, Group};
 /// Turns the events of one disk into figures.
 pub struct Oracle {
     flight: Flight,
-    account: Option<Account>,
+    books: Option<Books>,
     skew: u64,
     to: u64,
     last: u64,
     counted: Option<(u64, u64)>,
+    counted_at_driver: Option<(u64, u64)>,
     from: u64,
     slack_before: Slack,
+}
+
+/// The two accounts.
+struct Books {
+    /// All that is in flight.
+    io: Account,
+    /// What the driver has.
+    driver: Account,
+}
+
+impl Books {
+    fn new(from: u64, skew: u64) -> Self {
+        Books {
+            io: Account::new(from, skew),
+            driver: Account::new(from, skew),
+        }
+    }
+
+    fn book(&mut self, time: u64, step: Step) {
+        let (io, driver, group) = (&mut self.io, &mut self.driver, step.group);
+        match step.io {
+            Some(Effect::Begin) => io.begin(time, group),
+            Some(Effect::End { start }) => io.end(time, group, start),
+            Some(Effect::Absorb { seen }) => io.absorb(time, group, seen),
+            None => {}
+        }
+        match step.driver {
+            Some(Stay::Begin) => driver.begin(time, group),
+            Some(Stay::End { issued }) => driver.end(time, group, issued),
+            Some(Stay::Requeue { issued }) => driver.requeue(time, group, Some(issued)),
+            None => {}
+        }
+    }
 }
 
 /// The figures, and what is to be said about them.
@@ -51,6 +89,8 @@ pub struct Truth {
     pub to: u64,
     /// The figures.
     pub figures: Figures,
+    /// Those of the driver, whose `ios` are stays; none if the trace has no issue.
+    pub driver: Option<Figures>,
     /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
     pub slack: [u64; Group::COUNT],
     /// Driver commands that were started.
@@ -64,11 +104,12 @@ impl Oracle {
     pub fn whole(skew: u64) -> Self {
         Oracle {
             flight: Flight::default(),
-            account: None,
+            books: None,
             skew,
             to: u64::MAX,
             last: 0,
             counted: None,
+            counted_at_driver: None,
             from: 0,
             slack_before: Slack::default(),
         }
@@ -77,7 +118,7 @@ impl Oracle {
     /// The window begins at `from`.
     pub fn window(from: u64, skew: u64) -> Self {
         Oracle {
-            account: Some(Account::new(from, skew)),
+            books: Some(Books::new(from, skew)),
             from,
             ..Oracle::whole(skew)
         }
@@ -90,10 +131,16 @@ impl Oracle {
         self.end(to);
     }
 
+    /// Someone counted what the driver has, at the beginning and at the end.
+    pub fn counted_at_driver(&mut self, counted: (u64, u64)) {
+        self.counted_at_driver = Some(counted);
+    }
+
     fn end(&mut self, to: u64) {
         self.to = to;
-        if let Some(account) = &mut self.account {
-            account.close(to);
+        if let Some(books) = &mut self.books {
+            books.io.close(to);
+            books.driver.close(to);
         }
     }
 
@@ -106,18 +153,14 @@ impl Oracle {
         if event.time < self.from {
             self.slack_before = *self.flight.slack();
         }
-        let Some((group, effect)) = self.flight.event(event) else {
+        let Some(step) = self.flight.event(event) else {
             return;
         };
-        let account = self.account.get_or_insert_with(|| {
+        let books = self.books.get_or_insert_with(|| {
             self.from = event.time;
-            Account::new(event.time, self.skew)
+            Books::new(event.time, self.skew)
         });
-        match effect {
-            Effect::Begin => account.begin(event.time, group),
-            Effect::End { start } => account.end(event.time, group, start),
-            Effect::Absorb { seen } => account.absorb(event.time, group, seen),
-        }
+        books.book(event.time, step);
     }
 
     /// Ends the window, at the last event unless it was closed.
@@ -125,10 +168,11 @@ impl Oracle {
         if self.to == u64::MAX {
             self.end(self.last.max(self.from));
         }
-        let account = self
-            .account
-            .unwrap_or_else(|| Account::new(self.from, self.skew));
-        let figures = account.finish(self.counted);
+        let books = self
+            .books
+            .unwrap_or_else(|| Books::new(self.from, self.skew));
+        let figures = books.io.finish(self.counted);
+        let driver = books.driver.finish(self.counted_at_driver);
         let slack = self.flight.slack();
         Truth {
             from: self.from,
@@ -137,6 +181,7 @@ impl Oracle {
             driver_commands: self.flight.driver_commands,
             unclear_flushes: self.flight.unclear_flushes,
             figures,
+            driver: (self.flight.issues > 0).then_some(driver),
         }
     }
 }

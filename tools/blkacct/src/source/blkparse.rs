@@ -4,6 +4,7 @@
 //! Which actions mark the accounting:
 //!
 //! * `G` (a request is allocated for a bio) stands for the start, a few instructions before it.
+//! * `D` and `R` are the issue to the driver, and a requeue.
 //! * `C` (the driver completed so many sectors) stands for the end, when they are the last ones.
 //! * `M` is a request absorbed by another, or a bio joining the end of one; blktrace writes the same
 //!   letter for both, and only the first kind has a start of its own at that place.
@@ -52,6 +53,8 @@ fn event(mut scan: Scan<'_>) -> Option<Said> {
     scan.number()?;
     let kind = match scan.word() {
         b"G" => Kind::Start,
+        b"D" => Kind::Issue,
+        b"R" => Kind::Requeue,
         b"C" => Kind::Complete,
         b"M" => Kind::MergeOrGrow,
         b"F" => Kind::GrowFront,
@@ -98,6 +101,8 @@ mod tests {
     fn reads_the_actions_that_account() {
         for (action, kind) in [
             ("G", Kind::Start),
+            ("D", Kind::Issue),
+            ("R", Kind::Requeue),
             ("C", Kind::Complete),
             ("M", Kind::MergeOrGrow),
             ("F", Kind::GrowFront),

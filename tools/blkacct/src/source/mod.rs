@@ -31,6 +31,10 @@ pub struct Dev {
 pub enum Kind {
     /// A request's accounting starts.
     Start,
+    /// A request goes to the driver.
+    Issue,
+    /// The driver has given a request back undone.
+    Requeue,
     /// A request is complete, or one step of a flush sequence is; the size is not known.
     Done,
     /// So many sectors from the request's start are complete.

@@ -2,18 +2,21 @@
 //! The block tracepoints as text: `trace`/`trace_pipe` of tracefs, and `perf script`.
 //!
 //! Both print `<who> [<cpu>] <when>: <event>: <text>`; the text is the kernel's
-//! (`include/trace/events/block.h`, event class `block_rq`):
+//! (`include/trace/events/block.h`; `block_rq_requeue` and `block_rq_complete` lack the bytes):
 //!
 //! ```text
 //!  fio-123     [001] d..1.    12.345678: block_io_start: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]
 //!  fio     123 [001]    12.345678901: block:block_io_start: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]
 //! ```
 //!
+//! The end of a request is `block_io_done`. Only where the kernel keeps no statistics does a flush that
+//! it makes itself have none, so `block_rq_complete` is read for flushes.
+//!
 //! The command's name may hold any character, `[` and `:` too, so the search for the CPU starts
 //! behind the 16 columns that hold the name.
 
 use super::scan::{self, Scan};
-use super::{rwbs, Dev, Event, Kind, Said};
+use super::{rwbs, Dev, Event, Group, Kind, Said};
 
 /// Columns that both formats give the command's name.
 const COMM_WIDTH: usize = 16;
@@ -81,9 +84,12 @@ fn event(line: &[u8], prefix: &[u8], dev: Dev) -> Result<Said, &'static str> {
         b"block_io_start:" => Kind::Start,
         b"block_io_done:" => Kind::Done,
         b"block_rq_merge:" => Kind::Merge,
+        b"block_rq_issue:" => Kind::Issue,
+        b"block_rq_requeue:" => Kind::Requeue,
+        b"block_rq_complete:" => Kind::Complete,
         _ => return Ok(Said::Nothing),
     };
-    request(text, dev, kind, when).ok_or("`major,minor rwbs bytes () sector + sectors ...`")
+    request(text, dev, kind, when).ok_or("`major,minor rwbs [bytes] () sector + sectors ...`")
 }
 
 /// Finds the CPU and the time; returns the time and what follows it.
@@ -109,14 +115,22 @@ fn context(line: &[u8]) -> Option<(u64, Scan<'_>)> {
     Some((scan::seconds(when.strip_suffix(b":")?)?, scan))
 }
 
-/// Reads the text of the event class `block_rq`.
+/// Reads what the events have in common.
 fn request(mut text: Scan<'_>, dev: Dev, kind: Kind, time: u64) -> Option<Said> {
     if scan::dev(text.word())? != dev {
         return Some(Said::Nothing);
     }
     let rwbs = rwbs::parse(text.word())?;
-    text.number()?;
-    text.expect(b"()")?;
+    if kind == Kind::Complete && rwbs.group != Some(Group::Flush) {
+        return Some(Said::Nothing);
+    }
+    let mut word = text.word();
+    if let Some(_bytes) = scan::number(word) {
+        word = text.word();
+    }
+    if word != b"()" {
+        return None;
+    }
     let sector = text.number()?;
     text.expect(b"+")?;
     let sectors = text.number()?;
@@ -131,7 +145,6 @@ fn request(mut text: Scan<'_>, dev: Dev, kind: Kind, time: u64) -> Option<Said> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::Group;
     use super::*;
 
     const DEV: Dev = Dev { major: 8, minor: 0 };
@@ -165,6 +178,28 @@ mod tests {
     }
 
     #[test]
+    fn reads_what_the_driver_does() {
+        let issue = ftrace_event(
+            "             fio-123     [001] d..1.    12.345678: block_rq_issue: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]",
+        );
+        assert_eq!((issue.kind, issue.sector), (Kind::Issue, 1234));
+        let requeue = ftrace_event(
+            "    kworker/1:1H-60      [001] .....    12.345678: block_rq_requeue: 8,0 W () 1234 + 8 none,0,0 [0]",
+        );
+        assert_eq!((requeue.kind, requeue.sectors), (Kind::Requeue, 8));
+        let flushed = ftrace_event(
+            "          <idle>-0       [000] d.h1.    12.345678: block_rq_complete: 8,0 FF () 0 + 0 none,0,0 [0]",
+        );
+        assert_eq!(
+            (flushed.kind, flushed.rwbs.group),
+            (Kind::Complete, Some(Group::Flush))
+        );
+        // The end of others is block_io_done.
+        let other = b"          <idle>-0       [000] d.h1.    12.345678: block_rq_complete: 8,0 R () 1234 + 8 none,0,0 [0]";
+        assert_eq!(ftrace(other, DEV), Ok(Said::Nothing));
+    }
+
+    #[test]
     fn reads_a_trace_without_flags_and_ioprio() {
         let event = ftrace_event("             fio-123     [001]    12.345678: block_io_start: 8,0 R 4096 () 1234 + 8 [fio]");
         assert_eq!(event.sector, 1234);
@@ -182,7 +217,7 @@ mod tests {
     fn skips_what_is_not_ours() {
         let other = b"             fio-123     [001] d..1.    12.345678: block_io_start: 8,16 R 4096 () 1234 + 8 none,0,0 [fio]";
         assert_eq!(ftrace(other, DEV), Ok(Said::Nothing));
-        let event = b"             fio-123     [001] d..1.    12.345678: block_rq_issue: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]";
+        let event = b"             fio-123     [001] d..1.    12.345678: block_rq_insert: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]";
         assert_eq!(ftrace(event, DEV), Ok(Said::Nothing));
         assert_eq!(ftrace(b"# tracer: nop", DEV), Ok(Said::Nothing));
         assert_eq!(ftrace(b"", DEV), Ok(Said::Nothing));

@@ -2,15 +2,20 @@
 //! The verdict: truth beside report, field by field, and what each may differ by.
 //!
 //! [`crate::oracle`] states the rule and computes its parts. Here they become one range per field,
-//! `allowed`. The module's `clamped` events (its clock was behind an earlier event) widen the ranges of
-//! the two times by one skew each.
+//! `allowed`. What the module itself says its anomalies can have made a time differ by, `bound_ns`, widens
+//! the ranges of all times, and its orphans those of the counts.
+
+mod device;
+mod doubts;
+
+pub use doubts::{doubts, notes};
 
 use acct::wire::{Anomalies, Stat};
 use serde::Serialize;
 
 use crate::diskstats::Diskstats;
 use crate::oracle::Truth;
-use crate::source::{Evidence, Group};
+use crate::source::Group;
 
 /// What a field counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +57,7 @@ impl Field {
 }
 
 /// What was reported over the window, beside the trace.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Reported {
     /// Blkacct's `stat` at both edges.
     pub stat: Option<(Stat, Stat)>,
@@ -60,15 +65,25 @@ pub struct Reported {
     pub anomalies: Option<(Anomalies, Anomalies)>,
     /// The kernel's line.
     pub diskstats: Option<(Diskstats, Diskstats)>,
+    /// What must hold between any two reads of `stat` and does not.
+    pub violations: Vec<String>,
+    /// How long the two reads took together, in ns: the module reads `time_ns` somewhere in between.
+    pub read_ns: u64,
     /// The module keeps the kernel's own busy time exact too.
     pub classic: bool,
 }
 
 impl Reported {
-    fn clamped(&self) -> u64 {
+    /// Returns how much an anomaly grew.
+    fn anomaly(&self, get: fn(&Anomalies) -> u64) -> u64 {
         self.anomalies.map_or(0, |(before, after)| {
-            after.clamped.wrapping_sub(before.clamped)
+            get(&after).saturating_sub(get(&before))
         })
+    }
+
+    /// Returns what the anomalies of the window can have made any time differ by, in ns.
+    fn bound(&self) -> u64 {
+        self.anomaly(|anomalies| anomalies.bound_ns)
     }
 }
 
@@ -80,7 +95,7 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
     let of_stat = |get: fn(&Stat) -> u64| stat.map(|(a, b)| get(b).wrapping_sub(get(a)));
     let of_classic =
         |get: &dyn Fn(&Diskstats) -> u64| classic.map(|(a, b)| get(b).wrapping_sub(get(a)));
-    let clamped = skew.saturating_mul(reported.clamped());
+    let bound = reported.bound();
     let edge = figures.edge_changes;
     let mut fields = vec![
         Field {
@@ -90,8 +105,8 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
             iostats2: of_stat(|s| s.io_ticks),
             iostats1: of_classic(&|d| d.io_ticks_ms.saturating_mul(1_000_000)),
             allowed: Some((
-                figures.io_ticks_range.0.saturating_sub(clamped),
-                figures.io_ticks_range.1.saturating_add(clamped),
+                figures.io_ticks_range.0.saturating_sub(bound),
+                figures.io_ticks_range.1.saturating_add(bound),
             )),
             ok: None,
         },
@@ -103,7 +118,10 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
             iostats1: of_classic(&|d| d.time_in_queue_ms.saturating_mul(1_000_000)),
             allowed: around(
                 figures.time_in_queue,
-                figures.time_in_queue_slack.saturating_add(clamped),
+                figures
+                    .time_in_queue_slack
+                    .saturating_add(bound)
+                    .saturating_add(reported.read_ns),
             ),
             ok: None,
         },
@@ -120,6 +138,7 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
     for group in Group::ALL {
         fields.extend(of_group(truth, reported, group, skew));
     }
+    fields.extend(device::fields(truth, reported, skew));
     fields.iter_mut().for_each(Field::judge);
     fields
 }
@@ -157,11 +176,14 @@ fn of_group(truth: &Truth, reported: &Reported, group: Group, skew: u64) -> Vec<
     let each = skew
         .saturating_mul(2)
         .saturating_mul(tally.ios.saturating_add(tally.edge_ios));
+    // An orphan's I/O may be of any group, and of it nothing is counted.
+    let orphans = reported.anomaly(|anomalies| anomalies.orphans);
     let nsecs_slack = each
         .saturating_add(tally.edge_nsecs)
+        .saturating_add(reported.bound())
         .saturating_add(truth.slack[group as usize]);
     let allowed = [
-        around(tally.ios, tally.edge_ios),
+        around(tally.ios, tally.edge_ios.saturating_add(orphans)),
         Some((tally.merges.saturating_sub(tally.edge_merges), u64::MAX)),
         around(tally.nsecs, nsecs_slack).filter(|_| tally.unseen == 0),
     ];
@@ -189,90 +211,6 @@ fn around(value: u64, slack: u64) -> Option<(u64, u64)> {
     Some((value.saturating_sub(slack), value.saturating_add(slack)))
 }
 
-/// Returns why the evidence cannot carry a verdict; a run with a reason never passes.
-pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<String> {
-    let mut doubts = Vec::new();
-    if evidence.events == 0 {
-        doubts.push(
-            "the trace names no event of the disk; are --disk and the trace's events right?"
-                .to_owned(),
-        );
-    } else if truth.figures.changes == 0 {
-        doubts
-            .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
-    }
-    if evidence.lossy {
-        let lost = match evidence.lost {
-            0 => "events".to_owned(),
-            n => format!("{n} events"),
-        };
-        doubts.push(format!(
-            "the trace lost {lost}; give it a larger buffer (--buffer-kb)"
-        ));
-    }
-    if evidence.cut {
-        doubts.push("the trace stops in the middle of a line; it is not complete".to_owned());
-    }
-    if truth.figures.surplus_ends > 0 {
-        let n = truth.figures.surplus_ends;
-        doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
-    }
-    if truth.unclear_flushes > 0 {
-        let n = truth.unclear_flushes;
-        doubts.push(format!("{n} completions may be the middle or the end of a flush sequence: two writes began at one sector"));
-    }
-    if let Some((before, after)) = reported.anomalies {
-        for (name, count) in [
-            ("orphans", after.orphans.wrapping_sub(before.orphans)),
-            (
-                "lost_starts",
-                after.lost_starts.wrapping_sub(before.lost_starts),
-            ),
-        ] {
-            if count > 0 {
-                doubts.push(format!(
-                    "blkacct itself reports {count} {name} in the window"
-                ));
-            }
-        }
-    }
-    if let Some((before, after)) = &reported.stat {
-        let driver = [Group::DrvIn as usize, Group::DrvOut as usize];
-        let counted = driver
-            .iter()
-            .any(|&g| after.groups[g].ios != before.groups[g].ios);
-        if counted {
-            doubts.push("driver commands are counted, which a trace does not show: echo 0 > queue/iostats_passthrough".to_owned());
-        }
-        if before.in_flight.saturating_add(truth.figures.edge_changes)
-            < truth.figures.in_flight_before
-        {
-            let (told, seen) = (before.in_flight, truth.figures.in_flight_before);
-            doubts.push(format!(
-                "blkacct reports {told} requests in flight at the beginning, the trace {seen}"
-            ));
-        }
-    }
-    doubts
-}
-
-/// Returns what a reader should know, and what is no reason to doubt.
-pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
-    let mut notes = Vec::new();
-    if reported.classic {
-        notes.push("the module keeps io_ticks of /proc/diskstats exact in mode 2 (blkacct/classic is 1), so iostats=1 shows that".to_owned());
-    }
-    if truth.figures.unseen > 0 {
-        let n = truth.figures.unseen;
-        notes.push(format!("{n} requests were in flight when the trace began: counted from the window's edge, their nsecs unknown"));
-    }
-    if truth.driver_commands > 0 {
-        let n = truth.driver_commands;
-        notes.push(format!("{n} driver commands are left out"));
-    }
-    notes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,53 +222,27 @@ mod tests {
         oracle.finish()
     }
 
-    /// Returns whether one of the doubts says `what`.
-    fn doubted(truth: &Truth, reported: &Reported, what: &str) -> bool {
-        let evidence = Evidence {
-            events: 1,
-            ..Evidence::default()
-        };
-        doubts(truth, &evidence, reported)
-            .iter()
-            .any(|doubt| doubt.contains(what))
-    }
-
     #[test]
-    fn what_a_trace_cannot_show_is_a_doubt() {
-        let mut truth = truth();
-        let mut reported = Reported {
-            stat: Some(Default::default()),
-            ..Reported::default()
-        };
-        assert!(!doubted(&truth, &reported, "driver commands"));
-        reported.stat.as_mut().unwrap().1.groups[Group::DrvOut as usize].ios = 1;
-        assert!(doubted(&truth, &reported, "driver commands"));
-        truth.figures.surplus_ends = 1;
-        assert!(doubted(&truth, &reported, "1 ends have no start"));
-        truth.unclear_flushes = 1;
-        assert!(doubted(&truth, &reported, "flush sequence"));
-        truth.figures.in_flight_before = 1;
-        assert!(doubted(
-            &truth,
-            &reported,
-            "reports 0 requests in flight at the beginning, the trace 1"
-        ));
-    }
-
-    #[test]
-    fn clamped_events_widen_the_times() {
+    fn the_bound_widens_the_times_and_orphans_the_counts() {
         let after = Anomalies {
-            clamped: 3,
+            orphans: 1,
+            bound_ns: 30,
             ..Anomalies::default()
         };
-        let reported = Reported {
+        let mut reported = Reported {
             stat: Some(Default::default()),
             anomalies: Some((Anomalies::default(), after)),
             ..Reported::default()
         };
+        reported.stat.as_mut().unwrap().1.groups[0].ios = 1;
         let fields = fields(&truth(), &reported, 10);
         assert_eq!(fields[0].allowed, Some((0, 30)));
         assert_eq!(fields[1].allowed, Some((0, 30)));
         assert_eq!(fields[2].allowed, Some((0, 0)));
+        assert_eq!(
+            (fields[3].name.as_str(), fields[3].allowed),
+            ("read ios", Some((0, 1)))
+        );
+        assert_eq!(fields[5].allowed, Some((0, 30)));
     }
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Preemption off and on, and the current task: inline on x86-64, as the kernel's headers have it.
+//!
+//! C header: [`arch/x86/include/asm/preempt.h`](srctree/arch/x86/include/asm/preempt.h)
+
+/// One level of `preempt_disable()`, until it is dropped.
+///
+/// # Invariants
+///
+/// Preemption is off on account of this value.
+pub(super) struct Disabled(core::marker::PhantomData<*mut ()>);
+
+impl Disabled {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        imp::disable();
+        // INVARIANT: Just disabled.
+        Self(core::marker::PhantomData)
+    }
+}
+
+impl Drop for Disabled {
+    #[inline(always)]
+    fn drop(&mut self) {
+        imp::enable();
+    }
+}
+
+/// Returns whether the current task collects requests in a plug. In an interrupt, whether the task
+/// that was interrupted does.
+#[inline(always)]
+pub(super) fn has_plug() -> bool {
+    imp::has_plug()
+}
+
+// Out of line where the kernel's own are, for tracing or checking.
+#[cfg(all(
+    target_arch = "x86_64",
+    CONFIG_PREEMPTION,
+    not(CONFIG_DEBUG_PREEMPT),
+    not(CONFIG_TRACE_PREEMPT_TOGGLE)
+))]
+mod imp {
+    use crate::sys::helpers;
+    use core::arch::asm;
+    use kernel::bindings;
+
+    #[inline(always)]
+    pub(super) fn disable() {
+        // SAFETY: Counts one level up, in one instruction; `enable` undoes it. The block is a
+        // barrier for the compiler, as the kernel's is.
+        unsafe {
+            asm!(
+                "inc dword ptr gs:[rip + {count}]",
+                count = sym bindings::__preempt_count,
+                options(nostack),
+            );
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn enable() {
+        let due: u8;
+        // SAFETY: Undoes a `disable`. Zero says that this was the last level and that a
+        // reschedule is due: the kernel keeps the latter in a bit of the count, inverted.
+        unsafe {
+            asm!(
+                "dec dword ptr gs:[rip + {count}]",
+                "setz {due}",
+                count = sym bindings::__preempt_count,
+                due = lateout(reg_byte) due,
+                options(nostack),
+            );
+        }
+        if due != 0 {
+            // SAFETY: Preemption is on, as the call wants it.
+            unsafe { helpers::blkacct_preempt_schedule() };
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn has_plug() -> bool {
+        let current: *const bindings::task_struct;
+        // SAFETY: Loads the current task; it stays the same for whoever asks.
+        unsafe {
+            asm!(
+                "mov {current}, gs:[rip + {task}]",
+                current = lateout(reg) current,
+                task = sym bindings::current_task,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        // SAFETY: The current task is live, and only it sets its plug.
+        unsafe { !(*current).plug.is_null() }
+    }
+}
+
+#[cfg(not(all(
+    target_arch = "x86_64",
+    CONFIG_PREEMPTION,
+    not(CONFIG_DEBUG_PREEMPT),
+    not(CONFIG_TRACE_PREEMPT_TOGGLE)
+)))]
+mod imp {
+    use crate::sys::helpers;
+
+    #[inline(always)]
+    pub(super) fn disable() {
+        // SAFETY: `enable` undoes it.
+        unsafe { helpers::blkacct_preempt_disable() };
+    }
+
+    #[inline(always)]
+    pub(super) fn enable() {
+        // SAFETY: Undoes a `disable`.
+        unsafe { helpers::blkacct_preempt_enable() };
+    }
+
+    #[inline(always)]
+    pub(super) fn has_plug() -> bool {
+        // The helper that this saves a call to looks itself.
+        true
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the evidence is worth.
+
+use super::Reported;
+use crate::oracle::Truth;
+use crate::source::{Evidence, Group};
+
+/// Returns why the evidence cannot carry a verdict; a run with a reason never passes.
+pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if evidence.events == 0 {
+        doubts.push(
+            "the trace names no event of the disk; are --disk and the trace's events right?"
+                .to_owned(),
+        );
+    } else if truth.figures.changes == 0 {
+        doubts
+            .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
+    }
+    if evidence.lossy {
+        let lost = match evidence.lost {
+            0 => "events".to_owned(),
+            n => format!("{n} events"),
+        };
+        doubts.push(format!(
+            "the trace lost {lost}; give it a larger buffer (--buffer-kb)"
+        ));
+    }
+    if evidence.cut {
+        doubts.push("the trace stops in the middle of a line; it is not complete".to_owned());
+    }
+    if truth.figures.surplus_ends > 0 {
+        let n = truth.figures.surplus_ends;
+        doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
+    }
+    if truth.unclear_flushes > 0 {
+        let n = truth.unclear_flushes;
+        doubts.push(format!("{n} completions may be the middle or the end of a flush sequence: two writes began at one sector"));
+    }
+    if let Some((before, after)) = &reported.stat {
+        let driver = [Group::DrvIn as usize, Group::DrvOut as usize];
+        let counted = driver
+            .iter()
+            .any(|&g| after.groups[g].ios != before.groups[g].ios);
+        if counted {
+            doubts.push("driver commands are counted, which a trace does not show: echo 0 > queue/iostats_passthrough".to_owned());
+        }
+        if before.in_flight.saturating_add(truth.figures.edge_changes)
+            < truth.figures.in_flight_before
+        {
+            let (told, seen) = (before.in_flight, truth.figures.in_flight_before);
+            doubts.push(format!(
+                "blkacct reports {told} requests in flight at the beginning, the trace {seen}"
+            ));
+        }
+    }
+    doubts
+}
+
+/// Returns what a reader should know, and what is no reason to doubt.
+pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
+    let mut notes = Vec::new();
+    if reported.classic {
+        notes.push("the module keeps io_ticks of /proc/diskstats exact in mode 2 (blkacct/classic is 1), so iostats=1 shows that".to_owned());
+    }
+    for (name, count) in [
+        ("clamped", reported.anomaly(|anomalies| anomalies.clamped)),
+        ("orphans", reported.anomaly(|anomalies| anomalies.orphans)),
+        (
+            "lost_starts",
+            reported.anomaly(|anomalies| anomalies.lost_starts),
+        ),
+    ] {
+        if count > 0 {
+            let bound = reported.bound();
+            notes.push(format!(
+                "blkacct itself reports {count} {name} in the window, and a bound_ns of {bound}"
+            ));
+        }
+    }
+    if truth.driver.is_some_and(|driver| driver.surplus_ends > 0) {
+        notes.push("the trace has more returns from the driver than it had requests: the times at the driver are not judged".to_owned());
+    }
+    if truth.figures.unseen > 0 {
+        let n = truth.figures.unseen;
+        notes.push(format!("{n} requests were in flight when the trace began: counted from the window's edge, their nsecs unknown"));
+    }
+    if truth.driver_commands > 0 {
+        let n = truth.driver_commands;
+        notes.push(format!("{n} driver commands are left out"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Oracle;
+    use acct::wire::Anomalies;
+
+    fn truth() -> Truth {
+        let mut oracle = Oracle::window(0, 0);
+        oracle.close(100, (0, 0));
+        oracle.finish()
+    }
+
+    /// Returns whether one of the doubts says `what`.
+    fn doubted(truth: &Truth, reported: &Reported, what: &str) -> bool {
+        let evidence = Evidence {
+            events: 1,
+            ..Evidence::default()
+        };
+        doubts(truth, &evidence, reported)
+            .iter()
+            .any(|doubt| doubt.contains(what))
+    }
+
+    #[test]
+    fn what_a_trace_cannot_show_is_a_doubt() {
+        let mut truth = truth();
+        let mut reported = Reported {
+            stat: Some(Default::default()),
+            ..Reported::default()
+        };
+        assert!(!doubted(&truth, &reported, "driver commands"));
+        reported.stat.as_mut().unwrap().1.groups[Group::DrvOut as usize].ios = 1;
+        assert!(doubted(&truth, &reported, "driver commands"));
+        truth.figures.surplus_ends = 1;
+        assert!(doubted(&truth, &reported, "1 ends have no start"));
+        truth.unclear_flushes = 1;
+        assert!(doubted(&truth, &reported, "flush sequence"));
+        truth.figures.in_flight_before = 1;
+        assert!(doubted(
+            &truth,
+            &reported,
+            "reports 0 requests in flight at the beginning, the trace 1"
+        ));
+    }
+
+    #[test]
+    fn anomalies_are_no_doubt_but_noted() {
+        let after = Anomalies {
+            orphans: 2,
+            bound_ns: 30,
+            ..Anomalies::default()
+        };
+        let reported = Reported {
+            anomalies: Some((Anomalies::default(), after)),
+            ..Reported::default()
+        };
+        assert!(!doubted(&truth(), &reported, "orphans"));
+        let notes = notes(&truth(), &reported);
+        assert_eq!(
+            notes,
+            ["blkacct itself reports 2 orphans in the window, and a bound_ns of 30"]
+        );
+    }
+}

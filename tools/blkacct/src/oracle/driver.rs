@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+//! What the driver has of which no start is known: the kernel's own flushes, and I/O from before the
+//! trace.
+//!
+//! A request with a start carries the time of its issue itself. The rest is told apart by group and
+//! first sector. All flushes are at sector zero; which of several ends first makes no difference to
+//! the union, the integral and the sum of the stays.
+
+use std::collections::VecDeque;
+
+use crate::source::Group;
+
+/// What an event does to the account of the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// A request comes to the driver.
+    Begin,
+    /// A request is done.
+    End {
+        /// When it was issued, if the trace has that.
+        issued: Option<u64>,
+    },
+    /// A request is given back undone.
+    Requeue {
+        /// When it was issued.
+        issued: u64,
+    },
+}
+
+/// Requests at the driver without a start.
+#[derive(Default)]
+pub struct Strays {
+    issued: VecDeque<(Group, u64, u64)>,
+}
+
+impl Strays {
+    /// A request is issued.
+    pub fn issue(&mut self, group: Group, sector: u64, time: u64) {
+        self.issued.push_back((group, sector, time));
+    }
+
+    /// A request comes back; returns when the oldest at its place was issued.
+    pub fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
+        let same =
+            |&(g, s, _): &(Group, u64, u64)| g == group && (s == sector || g == Group::Flush);
+        let place = self.issued.iter().position(same)?;
+        self.issued.remove(place).map(|(.., time)| time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strays_go_by_place_and_flushes_by_age() {
+        let mut strays = Strays::default();
+        strays.issue(Group::Flush, 0, 1);
+        strays.issue(Group::Write, 8, 2);
+        strays.issue(Group::Flush, 0, 3);
+        assert_eq!(strays.come_back(Group::Write, 16), None);
+        assert_eq!(strays.come_back(Group::Read, 8), None);
+        // Where a flush ends says nothing.
+        assert_eq!(strays.come_back(Group::Flush, 8), Some(1));
+        assert_eq!(strays.come_back(Group::Write, 8), Some(2));
+        assert_eq!(strays.come_back(Group::Flush, 0), Some(3));
+        assert_eq!(strays.come_back(Group::Flush, 0), None);
+    }
+}
