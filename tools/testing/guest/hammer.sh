@@ -74,9 +74,10 @@ cd "$(mktemp -d)" || exit
 clean_up
 load_module
 add_null disk memory_backed=1 size=64
-partition disk
+printf 'label: dos\nstart=2048 size=98304\n' | sfdisk -q /dev/disk
 add_null other submit_queues=1 hw_queue_depth=4
 echo mq-deadline >"$(sysfs other)/queue/scheduler"
+echo 64 >"$(sysfs other)/queue/nr_requests"
 add_null one
 for device in disk other one; do
 	mode $device 2
