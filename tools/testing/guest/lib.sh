@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/disks.sh"
 
 GUEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-MODULE=${BLKACCT_MODULE:-$GUEST_DIR/../../../build/stock/blkacct.ko}
+MODULE=${BLKACCT_MODULE:-$GUEST_DIR/../../../build/$BLKACCT_KERNEL/blkacct.ko}
 
 load_module() {
 	[ -d /sys/module/blkacct ] || insmod "$MODULE"
@@ -160,6 +160,23 @@ errno_of() {
 	local said
 	said=$( (printf '%s' "$2" >"$1") 2>&1) || :
 	echo "${said##*: }"
+}
+
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+# no_leaks: on the debug kernel, kmemleak finds nothing. It takes an object for lost when
+# two scans agree, and only 5 s after it was made.
+no_leaks() {
+	sleep 6
+	echo scan >$KMEMLEAK
+	echo scan >$KMEMLEAK
+	same "unreferenced" "$(cat $KMEMLEAK)" ""
+}
+
+# forget_leaks: those so far are not looked for any more.
+forget_leaks() {
+	no_leaks >/dev/null || :
+	echo clear >$KMEMLEAK
 }
 
 # hooks_are_gone: those on what bio-based drivers call.
