@@ -7,7 +7,7 @@ CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
 .PHONY: help modules install clean guest-modules tool demo bench bench-json \
-	test check kunit test-debug test-host test-guest test-trixie fmt
+	bench-scale bench-native test check kunit test-debug test-host test-guest test-trixie fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -45,6 +45,12 @@ bench: guest-modules ## what accounting costs, in instructions per I/O; ONLY=VAR
 
 bench-json: guest-modules ## the same, as JSON
 	@tools/testing/bench --json $(if $(ONLY),--only $(ONLY))
+
+bench-scale: guest-modules ## what mode 2 costs with many disks in it
+	@tools/testing/bench --scale
+
+bench-native: ## the busy clock against a plain ns port of the stock algorithm, on this machine
+	@tools/env/cargo bench -q -p bench
 
 test: ## everything, as CI does it
 	@tools/testing/run-all

@@ -162,7 +162,12 @@ fn entries(dir: &Path) -> Vec<(String, PathBuf)> {
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                entry.path(),
+            )
+        })
         .collect();
     entries.sort();
     entries

@@ -38,7 +38,9 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         io.map(std::io::Error::kind)
             .or_else(|| json.and_then(serde_json::Error::io_error_kind))
     });
-    kinds.into_iter().any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+    kinds
+        .into_iter()
+        .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Returns the exit status of an error.

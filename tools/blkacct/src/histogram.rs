@@ -34,13 +34,17 @@ pub struct Summary {
 
 /// Returns by how much each bucket grew.
 pub fn grown(before: &Counts, after: &Counts) -> Counts {
-    Counts(std::array::from_fn(|i| after.0[i].saturating_sub(before.0[i])))
+    Counts(std::array::from_fn(|i| {
+        after.0[i].saturating_sub(before.0[i])
+    }))
 }
 
 /// Adds up the buckets of several histograms.
 pub fn sum<'a>(histograms: impl Iterator<Item = &'a Counts>) -> Counts {
     histograms.fold(Counts::default(), |sum, counts| {
-        Counts(std::array::from_fn(|i| sum.0[i].saturating_add(counts.0[i])))
+        Counts(std::array::from_fn(|i| {
+            sum.0[i].saturating_add(counts.0[i])
+        }))
     })
 }
 
@@ -55,7 +59,9 @@ fn middle(place: usize) -> u64 {
 /// Returns the time at or below which so many hundredths of a percent of the I/O lie.
 pub fn percentile(counts: &Counts, hundredths: u64) -> Option<u64> {
     let count = total(counts);
-    let rank = (count * u128::from(hundredths)).div_ceil(u128::from(ALL)).max(1);
+    let rank = (count * u128::from(hundredths))
+        .div_ceil(u128::from(ALL))
+        .max(1);
     let mut below = 0;
     let place = counts.0.iter().position(|&n| {
         below += u128::from(n);
@@ -72,7 +78,9 @@ fn total(counts: &Counts) -> u128 {
 pub fn summary(counts: &Counts) -> Option<Summary> {
     let count = total(counts);
     let times = counts.0.iter().enumerate();
-    let sum: u128 = times.map(|(i, &n)| u128::from(n) * u128::from(middle(i))).sum();
+    let sum: u128 = times
+        .map(|(i, &n)| u128::from(n) * u128::from(middle(i)))
+        .sum();
     let mut percentiles = [0; PERCENTILES.len()];
     for (time, (hundredths, _)) in percentiles.iter_mut().zip(PERCENTILES) {
         *time = percentile(counts, hundredths)?;
@@ -124,7 +132,10 @@ mod tests {
         let summary = summary(&counts).unwrap();
         assert_eq!(summary.count, 100);
         near(summary.max, 1_000_000_000);
-        near(summary.mean, (89 * 10_000 + 10 * 1_000_000 + 1_000_000_000) / 100);
+        near(
+            summary.mean,
+            (89 * 10_000 + 10 * 1_000_000 + 1_000_000_000) / 100,
+        );
     }
 
     #[test]

@@ -134,7 +134,10 @@ mod tests {
     }
 
     fn told(before: &Stat, after: &Stat) -> Vec<String> {
-        check(before, after).iter().map(Violation::to_string).collect()
+        check(before, after)
+            .iter()
+            .map(Violation::to_string)
+            .collect()
     }
 
     #[test]
@@ -197,14 +200,23 @@ mod tests {
         let mut after = honest;
         after.io_ticks += 1;
         after.time_in_queue += 1;
-        assert_eq!(told(&before, &after), ["io_ticks grows by 8, time_ns only by 7"]);
+        assert_eq!(
+            told(&before, &after),
+            ["io_ticks grows by 8, time_ns only by 7"]
+        );
         let mut after = honest;
         after.time_in_queue -= 1;
-        assert_eq!(told(&before, &after), ["io_ticks grows by 7, time_in_queue only by 6"]);
+        assert_eq!(
+            told(&before, &after),
+            ["io_ticks grows by 7, time_in_queue only by 6"]
+        );
         let mut after = honest;
         after.device.as_mut().unwrap().ticks += 1;
         after.device.as_mut().unwrap().time_in_queue += 1;
-        assert_eq!(told(&before, &after), ["device_ticks grows by 8, io_ticks only by 7"]);
+        assert_eq!(
+            told(&before, &after),
+            ["device_ticks grows by 8, io_ticks only by 7"]
+        );
         let mut after = honest;
         after.device.as_mut().unwrap().time_in_queue -= 1;
         assert_eq!(

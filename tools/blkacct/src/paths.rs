@@ -161,7 +161,9 @@ impl Line {
             number(self.errors),
             number(self.requeues),
         ];
-        std::iter::once(self.device.clone()).chain(cells.map(dash)).collect()
+        std::iter::once(self.device.clone())
+            .chain(cells.map(dash))
+            .collect()
     }
 }
 
@@ -179,8 +181,18 @@ impl Report {
 
     fn table(&self, out: &mut impl Write) -> io::Result<()> {
         const HEADS: [&str; 12] = [
-            "Device", "ios", "%share", "io/s", "kB/s", "await", "q2d", "d2c", "d2c p99",
-            "at driver", "errors", "requeues",
+            "Device",
+            "ios",
+            "%share",
+            "io/s",
+            "kB/s",
+            "await",
+            "q2d",
+            "d2c",
+            "d2c p99",
+            "at driver",
+            "errors",
+            "requeues",
         ];
         align(out, &HEADS, self.lines.iter().map(Line::row).collect())?;
         for left_out in &self.left_out {

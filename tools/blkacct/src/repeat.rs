@@ -74,15 +74,25 @@ mod tests {
     fn numbers_at_the_end_are_times() {
         let times = |interval, count| Times { interval, count };
         assert_eq!(split(""), (vec![], times(None, None)));
-        assert_eq!(split("sda sdb"), (vec!["sda".into(), "sdb".into()], times(None, None)));
-        assert_eq!(split("sda 2 5"), (vec!["sda".into()], times(Some(2), Some(5))));
+        assert_eq!(
+            split("sda sdb"),
+            (vec!["sda".into(), "sdb".into()], times(None, None))
+        );
+        assert_eq!(
+            split("sda 2 5"),
+            (vec!["sda".into()], times(Some(2), Some(5)))
+        );
         assert_eq!(split("7"), (vec![], times(Some(7), None)));
         assert!(Times::take_from(&mut vec!["0".to_owned()]).is_err());
     }
 
     #[test]
     fn one_report_without_an_interval_and_count_reports_with_one() {
-        for (interval, count, reports) in [(None, None, 1), (Some(1), Some(1), 1), (Some(1), Some(2), 2)] {
+        for (interval, count, reports) in [
+            (None, None, 1),
+            (Some(1), Some(1), 1),
+            (Some(1), Some(2), 2),
+        ] {
             let mut seen = 0;
             let report = || {
                 seen += 1;

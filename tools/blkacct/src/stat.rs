@@ -49,9 +49,9 @@ fn devices(args: &StatArgs, names: &[String]) -> anyhow::Result<Vec<Device>> {
     for name in names {
         let named = Device::find(&args.root, name).map(|device| device.name);
         let name = named.unwrap_or_else(|_| name.clone());
-        let parts = devices.iter().filter(|device| {
-            device.name == name || (args.all && device.is_on(&name))
-        });
+        let parts = devices
+            .iter()
+            .filter(|device| device.name == name || (args.all && device.is_on(&name)));
         wanted.extend(parts.cloned());
     }
     Ok(wanted)
@@ -91,7 +91,11 @@ impl Watch {
             windows.push((device.name.clone(), Window::new(before.as_ref(), &stat)));
             now.insert(device.name.clone(), stat);
         }
-        for name in self.last.keys().filter(|name| !devices.iter().any(|d| d.name == **name)) {
+        for name in self
+            .last
+            .keys()
+            .filter(|name| !devices.iter().any(|d| d.name == **name))
+        {
             eprintln!("blkacct: {name}: gone");
         }
         self.last = now;
@@ -125,7 +129,10 @@ fn table(out: &mut impl Write, windows: &[(String, Window)]) -> io::Result<()> {
 
 fn row(name: &str, window: &Window) -> Vec<String> {
     let grown = window.grown();
-    let (read, write) = (window.classic(Classic::Read), window.classic(Classic::Write));
+    let (read, write) = (
+        window.classic(Classic::Read),
+        window.classic(Classic::Write),
+    );
     let ms = |ns: Option<u64>| ratio(ns?, 1_000_000, 1, 3);
     let split = |tally: &Tally| [ms(tally.latency()), ms(tally.q2d()), ms(tally.d2c())];
     let rates = [
@@ -145,7 +152,9 @@ fn row(name: &str, window: &Window) -> Vec<String> {
         .chain(split(&read))
         .chain(split(&write))
         .chain(faults);
-    std::iter::once(name.to_owned()).chain(cells.map(dash)).collect()
+    std::iter::once(name.to_owned())
+        .chain(cells.map(dash))
+        .collect()
 }
 
 /// One device in JSON. All times are in ns.

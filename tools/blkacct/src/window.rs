@@ -117,7 +117,9 @@ impl Tally {
 
     /// Returns the mean time from start to issue, in ns.
     pub fn q2d(&self) -> Option<u64> {
-        self.nsecs.saturating_sub(self.device_nsecs?).checked_div(self.ios)
+        self.nsecs
+            .saturating_sub(self.device_nsecs?)
+            .checked_div(self.ios)
     }
 
     /// Returns the mean time from issue to completion, in ns.

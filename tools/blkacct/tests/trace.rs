@@ -268,6 +268,7 @@ fn an_issue_tells_where_a_request_begins_by_then() {
     let short = "0 start W 908 8\n1 start W 808 8\n2 issue W 900 16\n3 issue W 800 16\n10 done W 800 0\n15 done W 900 0";
     let truth = truth(Format::Ftrace, short);
     assert_eq!(driver(&truth), [13, 20, 2, 20, 0, 0]);
+    assert_eq!(writes(&truth), [15, 24, 2, 24, 0, 0]);
     assert_eq!(truth.slack[Group::Write as usize], 0);
 }
 
@@ -283,4 +284,18 @@ fn what_was_issued_before_the_trace_or_started_before_it_is_there() {
 fn blkparse_shows_the_driver_too() {
     let short = "0 G R 800 16\n1 D R 800 16\n3 R R 800 16\n4 D R 800 16\n5 C R 800 8\n9 C R 808 8";
     assert_eq!(driver(&truth(Format::Blkparse, short)), [7, 7, 2, 7, 1, 0]);
+}
+
+#[test]
+fn a_request_from_before_the_trace_does_not_take_the_starts_of_others() {
+    // Two are in flight all the time; of the first only the end is in the trace.
+    let short = "0 start R 16 8\n0 issue R 16 8\n1 done R 96 0\n1 start R 32 8\n1 issue R 32 8\n\
+                 3 done R 16 0\n3 start R 48 8\n3 issue R 48 8\n5 done R 32 0\n7 done R 48 0";
+    let truth = truth(Format::Ftrace, short);
+    let read = truth.figures.groups[Group::Read as usize];
+    assert_eq!(
+        (read.ios, read.unseen, read.nsecs),
+        (4, 1, 3_000 + 4_000 + 4_000)
+    );
+    assert_eq!(driver(&truth), [7, 12, 4, 11, 0, 0]);
 }

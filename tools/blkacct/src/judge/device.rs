@@ -16,7 +16,9 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
     let Some(figures) = &truth.driver else {
         return Vec::new();
     };
-    let both = reported.stat.and_then(|(a, b)| Some((a.device?, b.device?)));
+    let both = reported
+        .stat
+        .and_then(|(a, b)| Some((a.device?, b.device?)));
     let grown = |get: &dyn Fn(&DeviceSide) -> u64| {
         both.map(|(before, after)| get(&after).wrapping_sub(get(&before)))
     };
@@ -28,9 +30,12 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
         .time_in_queue_slack
         .saturating_add(bound)
         .saturating_add(reported.read_ns.saturating_mul(most.saturating_add(1)));
-    let total = |get: fn(&crate::oracle::account::Tally) -> u64| figures.groups.iter().map(get).sum();
-    let (requeues, edge_requeues): (u64, u64) =
-        (total(|tally| tally.requeues), total(|tally| tally.edge_requeues));
+    let total =
+        |get: fn(&crate::oracle::account::Tally) -> u64| figures.groups.iter().map(get).sum();
+    let (requeues, edge_requeues): (u64, u64) = (
+        total(|tally| tally.requeues),
+        total(|tally| tally.edge_requeues),
+    );
     let field = |name: &str, unit, truth, iostats2, allowed: Option<(u64, u64)>| Field {
         name: name.to_owned(),
         unit,
@@ -46,7 +51,10 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
             Unit::Ns,
             figures.io_ticks,
             grown(&|device| device.ticks),
-            Some((shortest.saturating_sub(ticks), longest.saturating_add(ticks))),
+            Some((
+                shortest.saturating_sub(ticks),
+                longest.saturating_add(ticks),
+            )),
         ),
         field(
             "device_time_in_queue",
@@ -117,7 +125,13 @@ mod tests {
             (60, Kind::Done),
         ] {
             let rwbs = rwbs::parse(b"R").unwrap();
-            oracle.event(&Event { time, kind, rwbs, sector: 8, sectors: 8 });
+            oracle.event(&Event {
+                time,
+                kind,
+                rwbs,
+                sector: 8,
+                sectors: 8,
+            });
         }
         oracle.finish()
     }
@@ -131,7 +145,10 @@ mod tests {
         };
         device.nsecs[0] = 30;
         change(&mut device);
-        let stat = |device| Stat { device: Some(device), ..Stat::default() };
+        let stat = |device| Stat {
+            device: Some(device),
+            ..Stat::default()
+        };
         Reported {
             stat: Some((stat(DeviceSide::default()), stat(device))),
             ..Reported::default()
@@ -151,8 +168,14 @@ mod tests {
     fn what_is_right_passes_and_what_is_wrong_is_named() {
         assert!(wrong(&reported(|_| {})).is_empty());
         assert_eq!(wrong(&reported(|d| d.ticks += 1)), ["device_ticks"]);
-        assert_eq!(wrong(&reported(|d| d.time_in_queue -= 1)), ["device_time_in_queue"]);
-        assert_eq!(wrong(&reported(|d| d.in_flight += 1)), ["device_in_flight at the end"]);
+        assert_eq!(
+            wrong(&reported(|d| d.time_in_queue -= 1)),
+            ["device_time_in_queue"]
+        );
+        assert_eq!(
+            wrong(&reported(|d| d.in_flight += 1)),
+            ["device_in_flight at the end"]
+        );
         assert_eq!(wrong(&reported(|d| d.requeues += 1)), ["requeues"]);
         assert_eq!(wrong(&reported(|d| d.nsecs[0] -= 1)), ["read device_nsecs"]);
     }
@@ -172,6 +195,8 @@ mod tests {
     fn a_stat_without_a_device_side_is_not_judged() {
         let mut reported = reported(|_| {});
         reported.stat.as_mut().unwrap().1.device = None;
-        assert!(fields(&truth(), &reported, 0).iter().all(|field| field.iostats2.is_none()));
+        assert!(fields(&truth(), &reported, 0)
+            .iter()
+            .all(|field| field.iostats2.is_none()));
     }
 }

@@ -76,8 +76,9 @@ pub struct Reported {
 impl Reported {
     /// Returns how much an anomaly grew.
     fn anomaly(&self, get: fn(&Anomalies) -> u64) -> u64 {
-        self.anomalies
-            .map_or(0, |(before, after)| get(&after).saturating_sub(get(&before)))
+        self.anomalies.map_or(0, |(before, after)| {
+            get(&after).saturating_sub(get(&before))
+        })
     }
 
     /// Returns what the anomalies of the window can have made any time differ by, in ns.
@@ -238,7 +239,10 @@ mod tests {
         assert_eq!(fields[0].allowed, Some((0, 30)));
         assert_eq!(fields[1].allowed, Some((0, 30)));
         assert_eq!(fields[2].allowed, Some((0, 0)));
-        assert_eq!((fields[3].name.as_str(), fields[3].allowed), ("read ios", Some((0, 1))));
+        assert_eq!(
+            (fields[3].name.as_str(), fields[3].allowed),
+            ("read ios", Some((0, 1)))
+        );
         assert_eq!(fields[5].allowed, Some((0, 30)));
     }
 }

@@ -153,7 +153,8 @@ impl Files {
             anomalies: device.file("anomalies"),
             diskstats: root.join("proc/diskstats"),
             // An older module has no such file.
-            classic: fs::read_to_string(device.file("classic")).is_ok_and(|text| text.trim() == "1"),
+            classic: fs::read_to_string(device.file("classic"))
+                .is_ok_and(|text| text.trim() == "1"),
         })
     }
 
@@ -197,7 +198,8 @@ mod tests {
             reads.check(&stat);
         }
         let told: Vec<String> = reads.violations.iter().map(Violation::to_string).collect();
-        let want = ["io_ticks", "time_in_queue"].map(|name| format!("{name} steps back from 9 to 8"));
+        let want =
+            ["io_ticks", "time_in_queue"].map(|name| format!("{name} steps back from 9 to 8"));
         assert_eq!(told, want);
     }
 }

@@ -41,7 +41,8 @@ impl Strays {
 
     /// A request comes back; returns when the oldest at its place was issued.
     pub fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
-        let same = |&(g, s, _): &(Group, u64, u64)| g == group && (s == sector || g == Group::Flush);
+        let same =
+            |&(g, s, _): &(Group, u64, u64)| g == group && (s == sector || g == Group::Flush);
         let place = self.issued.iter().position(same)?;
         self.issued.remove(place).map(|(.., time)| time)
     }

@@ -25,9 +25,11 @@
 //! # At the driver
 //!
 //! An issue names where the request begins by then, so bios that joined at the front are known from
-//! there on. A done is that of a request which the driver has, if there is one at its place: this
+//! there on, and a done at a place that no issue has is of a request from before the trace. A done is that of a request which the driver has, if there is one at its place: this
 //! tells apart what only waits there, or has been at the driver for its data. A request comes back
 //! from the driver at its requeue and at its first done.
+
+mod lookup;
 
 use std::collections::BTreeMap;
 
@@ -156,7 +158,8 @@ impl Flight {
         let waits = |r: &Request| r.issued.is_none() && r.steps != Steps::Last;
         let found = self
             .exact(group, event.sector, waits)
-            .or_else(|| self.likeliest(group, event.sector, waits));
+            .or_else(|| self.grown_to(event, group, waits))
+            .or_else(|| self.covering(group, event.sector, waits));
         let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
         match request {
             Some((place, request)) => {
@@ -198,7 +201,10 @@ impl Flight {
             if group == Group::Flush {
                 return (None, issued.map(|time| Stay::End { issued: Some(time) }));
             }
-            return (Some(Effect::End { start: None }), Some(Stay::End { issued }));
+            return (
+                Some(Effect::End { start: None }),
+                Some(Stay::End { issued }),
+            );
         };
         let last = request.steps == Steps::Last;
         if sectors < request.sectors && !last {
@@ -235,7 +241,10 @@ impl Flight {
     }
 
     fn merge(&mut self, group: Group, event: &Event) -> Effect {
-        let Some(absorbed) = self.find(group, event, |r| r.issued.is_none()).and_then(|p| self.places.remove(&p)) else {
+        let Some(absorbed) = self
+            .find(group, event, |r| r.issued.is_none())
+            .and_then(|p| self.places.remove(&p))
+        else {
             return Effect::Absorb { seen: false };
         };
         let ends_here = |(place, r): (&Place, &Request)| place.1 + r.sectors == event.sector;
@@ -292,82 +301,6 @@ impl Flight {
             request.sectors += event.sectors;
             self.places.insert((group, event.sector, place.2), request);
         }
-    }
-
-    /// Returns the oldest of the requests at this very place that fit.
-    fn exact(&self, group: Group, sector: u64, fits: impl Fn(&Request) -> bool) -> Option<Place> {
-        let mut here = self
-            .places
-            .range((group, sector, 0)..=(group, sector, u64::MAX));
-        here.find(|(_, request)| fits(request))
-            .map(|(&place, _)| place)
-    }
-
-    /// Returns the plain request that fits and holds this sector behind its first.
-    fn covering(&self, group: Group, sector: u64, fits: impl Fn(&Request) -> bool) -> Option<Place> {
-        let mut before = self.places.range((group, 0, 0)..(group, sector, 0)).rev();
-        before
-            .next()
-            .filter(|(place, r)| r.steps == Steps::One && fits(r) && place.1 + r.sectors > sector)
-            .map(|(&place, _)| place)
-    }
-
-    /// Returns the likeliest of the plain requests that fit, for an event that no request's place
-    /// has. Behind a request's first sector: part of it was complete before. In front of it: a bio
-    /// joined there.
-    fn likeliest(&mut self, group: Group, sector: u64, fits: impl Fn(&Request) -> bool) -> Option<Place> {
-        let plain = |(_, r): &(&Place, &Request)| r.steps == Steps::One && fits(r);
-        let mut after = self
-            .places
-            .range((group, sector, 0)..=(group, u64::MAX, u64::MAX));
-        let place = self
-            .covering(group, sector, &fits)
-            .or_else(|| after.find(plain).map(|(&place, _)| place))
-            .or_else(|| self.group(group).find(plain).map(|(&place, _)| place))?;
-        let spread = spread(self.plain_starts(group));
-        self.slack.guessed(group, spread);
-        Some(place)
-    }
-
-    /// Returns the request a done or a merge is about: at its place one that fits, or one of which
-    /// the end is to come, or any; else the likeliest.
-    fn find(
-        &mut self,
-        group: Group,
-        event: &Event,
-        fits: impl Fn(&Request) -> bool,
-    ) -> Option<Place> {
-        let sector = event.sector;
-        let at_end = self
-            .ending
-            .iter()
-            .find(|&&(place, end)| place.0 == group && end == sector)
-            .map(|&(place, _)| place);
-        let here = self
-            .places
-            .range((group, sector, 0)..=(group, sector, u64::MAX));
-        let (all, open) = here.fold((u64::from(at_end.is_some()), 0), |(all, open), (_, r)| {
-            let open_step = matches!(r.steps, Steps::Two | Steps::Fua);
-            (all + 1, open + u64::from(open_step))
-        });
-        // Two ends may be swapped without harm, but not an end and the middle of a sequence.
-        if all > 1 && open > 0 {
-            self.unclear_flushes += 1;
-        }
-        self.exact(group, sector, fits)
-            .or(at_end)
-            .or_else(|| self.exact(group, sector, |_| true))
-            .or_else(|| self.likeliest(group, sector, |_| true))
-    }
-
-    fn group(&self, group: Group) -> impl Iterator<Item = (&Place, &Request)> {
-        self.places
-            .range((group, 0, 0)..=(group, u64::MAX, u64::MAX))
-    }
-
-    fn plain_starts(&self, group: Group) -> impl Iterator<Item = u64> + '_ {
-        let plain = self.group(group).filter(|(_, r)| r.steps == Steps::One);
-        plain.map(|(_, request)| request.start)
     }
 
     /// With none left in flight, every start has been used, whatever was guessed.

@@ -190,7 +190,10 @@ mod tests {
         let flushed = ftrace_event(
             "          <idle>-0       [000] d.h1.    12.345678: block_rq_complete: 8,0 FF () 0 + 0 none,0,0 [0]",
         );
-        assert_eq!((flushed.kind, flushed.rwbs.group), (Kind::Complete, Some(Group::Flush)));
+        assert_eq!(
+            (flushed.kind, flushed.rwbs.group),
+            (Kind::Complete, Some(Group::Flush))
+        );
         // The end of others is block_io_done.
         let other = b"          <idle>-0       [000] d.h1.    12.345678: block_rq_complete: 8,0 R () 1234 + 8 none,0,0 [0]";
         assert_eq!(ftrace(other, DEV), Ok(Said::Nothing));
