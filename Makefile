@@ -70,7 +70,7 @@ test-debug: ## the module at work in a guest that checks locks, sleeps and leaks
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests
 
-test-trixie: ## a part of them on the stock kernel of Debian trixie, not in "test"
+test-trixie: tool ## a part of them on the stock kernel of Debian trixie, not in "test"
 	@tools/env/guest-modules stock-trixie
 	@tools/testing/guest-tests --kernel stock-trixie loading modes queue_iostats counts classic bio
 

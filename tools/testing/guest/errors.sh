@@ -16,12 +16,12 @@ inject() {
 	echo 100 >"$directory/probability"
 }
 
-# after_reads DEVICE COUNTS COMMAND...: does READS reads by COMMAND, whose errors are
-# expected; then the counts are these and the kernel's, and nothing is in flight. Sets "now".
-after_reads() {
+# after DEVICE COMMAND...: COMMAND, whose errors are expected; then the counts are the
+# kernel's, and nothing is in flight. Sets "now".
+after() {
 	local -A was=() kernel_was=() kernel_now=()
-	local device=$1 counts=$2
-	shift 2
+	local device=$1
+	shift
 	mode "$device" 2
 	ours was "$device"
 	kernels kernel_was "$device"
@@ -31,10 +31,9 @@ after_reads() {
 	kernels kernel_now "$device"
 	since now was
 	since kernel_now kernel_was
-	# shellcheck disable=SC2086 # several
-	counted now $counts
-	agrees now kernel_now
-	[ -z "${now[device_in_flight]}" ] || same "device_in_flight" "${now[device_in_flight]}" 0
+	agrees now kernel_now read write
+	same "in_flight" "${now[in_flight]}" 0
+	[ -z "${now[device_in_flight]:-}" ] || same "device_in_flight" "${now[device_in_flight]}" 0
 	within "io_ticks" "${now[io_ticks]}" 1 "${now[time_ns]}"
 	within "time_in_queue" "${now[time_in_queue]}" "${now[io_ticks]}" $((now[io_ticks] * 2))
 	no_anomalies "$device"
@@ -42,7 +41,7 @@ after_reads() {
 	no_anomalies "$device"
 }
 
-# Two at once.
+# Reads so many blocks, two at once, and those that fail besides.
 read_on() { # DEVICE [DD-OPTION...]
 	local device=$1 half pids=()
 	shift
@@ -54,14 +53,20 @@ read_on() { # DEVICE [DD-OPTION...]
 	wait "${pids[@]}"
 }
 
+# The kernel counts the sectors of those that failed, too.
+reads_were() { # ERRORS, and READS without
+	counted now read.ios=$((READS + $1)) read.sectors=$(((READS + $1) * 8))
+	same "errors" "${now[errors]}" "$1"
+}
+
 timeouts_are_errors() {
 	inject timeout 3
 	echo 500 >"$(sysfs faulty)/queue/io_timeout"
-	after_reads faulty "read.ios=$READS read.sectors=$((READS * 8 - 24))" read_on faulty
-	same "errors" "${now[errors]}" 3
+	after faulty read_on faulty
+	inject timeout 0
+	reads_were 3
 	# Half a second each, and two at once at most.
 	within "io_ticks" "${now[io_ticks]}" 1000000000 "${now[time_ns]}"
-	inject timeout 0
 }
 
 put_back() {
@@ -72,11 +77,11 @@ put_back() {
 put_back_requests_count_once() {
 	local requeues
 	inject requeue 10
-	after_reads faulty "read.ios=$READS read.sectors=$((READS * 8))" put_back
+	after faulty put_back
+	inject requeue 0
+	reads_were 0
 	within "requeue events" "$requeues" 10 20
 	same "requeues" "${now[requeues]}" 0
-	same "errors" "${now[errors]}" 0
-	inject requeue 0
 }
 
 scsi_fails() { # OPTS EVERY-NTH
@@ -84,34 +89,48 @@ scsi_fails() { # OPTS EVERY-NTH
 	echo "$2" >/sys/bus/pseudo/drivers/scsi_debug/every_nth
 }
 
-# Ten sectors from 0x1234 on cannot be read.
+# Ten sectors from 0x1234 on cannot be read, of which these are the last: the first block of
+# each reader.
 medium_errors_count() {
 	scsi_fails 2 1
-	after_reads "$scsi" "read.ios=$READS read.sectors=$((READS * 8))" read_on "$scsi" skip=582
-	within "errors" "${now[errors]}" 2 4
+	after "$scsi" read_on "$scsi" skip=583
 	scsi_fails 0 0
+	reads_were 2
 }
 
 # The error handler aborts the command, and it is issued again.
 scsi_timeouts_count_once() {
 	echo 1 >"$(sysfs "$scsi")/device/timeout"
 	scsi_fails 4 20
-	after_reads "$scsi" "read.ios=$READS read.sectors=$((READS * 8))" read_on "$scsi"
+	after "$scsi" read_on "$scsi"
 	scsi_fails 0 0
-	same "errors" "${now[errors]}" 0
+	reads_were 0
 	within "requeues" "${now[requeues]}" 1 "$READS"
 	within "io_ticks" "${now[io_ticks]}" 1000000000 "${now[time_ns]}"
 }
 
+# On a bio-based disk, whose errors nobody counts: those of the disk below, and those that
+# come before the driver has returned.
 bios_that_fail_count_as_the_kernel_counts_them() {
-	local kind
-	for kind in error_reads error_writes; do
-		add_dm flakey "0 $(sectors under) flakey /dev/under 0 0 3600 1 $kind"
-		after_reads "$dm" "read.ios=$READS read.sectors=$((READS * 8))" read_on "$dm"
-		remove_dm flakey
-	done
+	add_dm linear "0 $(sectors "$scsi") linear /dev/$scsi 0"
+	scsi_fails 2 1
+	after "$dm" read_on "$dm" skip=583
+	scsi_fails 0 0
+	counted now read.ios=$((READS + 2)) read.sectors=$(((READS + 2) * 8))
+	remove_dm linear
+	add_dm flakey "0 $(sectors under) flakey /dev/under 0 0 3600 1 error_writes"
+	after "$dm" write_each "$dm"
+	counted now write.ios=$READS write.sectors=$((READS * 8))
+	remove_dm flakey
 	eventually 10 hooks_are_gone
-	no_anomalies under
+	no_anomalies "$scsi" under
+}
+
+write_each() { # DEVICE
+	local number
+	for ((number = 0; number < READS; number++)); do
+		write_blocks "$1" 1 || :
+	done
 }
 
 clean_up() {

@@ -184,6 +184,14 @@ hooks_are_gone() {
 	! grep -q bdev_ /sys/kernel/tracing/enabled_functions
 }
 
+# ftrace_can_be_off: kernels from 7.3 on do not let it be switched off any more.
+ftrace_can_be_off() {
+	local said
+	said=$(errno_of /proc/sys/kernel/ftrace_enabled 0)
+	echo 1 >/proc/sys/kernel/ftrace_enabled
+	[ "$said" != "Operation not supported" ]
+}
+
 # eventually SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.
 eventually() {
 	local end=$((SECONDS + $1))
