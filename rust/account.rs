@@ -7,6 +7,8 @@
 
 mod bio;
 mod device;
+#[cfg(CONFIG_KUNIT)]
+mod skew;
 mod stock;
 
 use crate::{
