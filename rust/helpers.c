@@ -43,7 +43,6 @@ unsigned long blkacct_cpu_offset(void)
 }
 
 /* Bits of limits->features. */
-extern const u32 blkacct_feat_io_stat;
 const u32 blkacct_feat_io_stat = (__force u32)BLK_FEAT_IO_STAT;
 
 void blkacct_cond_resched(void);

@@ -61,7 +61,7 @@ waiting_and_service_add_up_once_idle() {
 		within "$device: time at the driver" "${now[read.device_nsecs]}" 1 "${now[read.nsecs]}"
 		within "$device: busy" "${now[io_ticks]}" "${now[device_ticks]}" "${now[time_in_queue]}"
 		within "$device: sum of latencies against the queue's" \
-			$((now[read.nsecs] + now[write.nsecs])) $((now[time_in_queue] * 99 / 100)) \
+			$((${now[read.nsecs]} + ${now[write.nsecs]})) $((now[time_in_queue] * 99 / 100)) \
 			$((now[time_in_queue] * 101 / 100))
 	done
 }

@@ -62,7 +62,8 @@ idle_share() {
 
 # The writes that are done in a second of the driver's time, on average over all schedulers.
 per_driver_second() {
-	echo $((got[write.ios] * 1000000 / (got[device_ticks] / US)))
+	local writes=${got[write.ios]}
+	echo $((writes * 1000000 / (got[device_ticks] / US)))
 }
 
 without_idling() { # SCHEDULER [NAME=VALUE...]
