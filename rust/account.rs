@@ -23,7 +23,6 @@ use crate::{
             Clock,
             Nsec, //
         },
-        root::Stamp,
         sgrp::StatGroup,
         slot::{
             self,
@@ -303,7 +302,7 @@ impl Account {
         group: StatGroup,
         sectors: impl FnOnce() -> u64,
     ) -> Nsec {
-        let time = self.time(arrival.commit(now, &Monotonic));
+        let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, sectors);
         time
     }
@@ -312,11 +311,11 @@ impl Account {
     /// `start_time`, which is only counted.
     #[inline(always)]
     fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
-        let Some(stamp) = departure.commit(now, &Monotonic) else {
+        let time = departure.commit(now, self);
+        if time.is_none() {
             self.anomaly(&self.orphans, now.since(start_time));
-            return None;
-        };
-        Some(self.time(stamp))
+        }
+        time
     }
 
     /// Completes an end by completion and books it; returns its time.
@@ -363,14 +362,6 @@ impl Account {
         };
         slot::absorbed(&self.cells.here(pin), time, group);
         time
-    }
-
-    #[inline(always)]
-    fn time(&self, stamp: Stamp) -> Nsec {
-        if stamp.clamped > 0 {
-            self.anomaly(&self.clamped, stamp.clamped);
-        }
-        stamp.time
     }
 
     /// Counts an error. Any context.
@@ -421,6 +412,18 @@ impl Account {
     pub(crate) fn catch_up(&self) {
         self.busy.read(&Monotonic);
         self.device_side();
+    }
+}
+
+/// The clock of the account's events.
+impl Clock for Account {
+    #[inline]
+    fn now(&self) -> Nsec {
+        Monotonic.now()
+    }
+
+    fn was_behind(&self, ns: u64) {
+        self.anomaly(&self.clamped, ns);
     }
 }
 

@@ -271,7 +271,7 @@ impl Account {
         let Some(bio) = &self.bio else {
             return;
         };
-        let time = self.time(arrival.commit(now, &Monotonic));
+        let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, || 0);
         bios::start(&bio.cells.here(pin), time, group);
         if late >= LATE {

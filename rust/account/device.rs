@@ -154,7 +154,7 @@ impl AtDevice<'_, Arrival<'_>> {
     /// Completes an issue and books it; returns its time.
     #[inline(always)]
     pub(crate) fn issued(self, now: Nsec, pin: &Pinned) -> Nsec {
-        let time = self.account.time(self.step.commit(now, &Monotonic));
+        let time = self.step.commit(now, self.account);
         device::issue(&self.share.cells.here(pin), time);
         time
     }
