@@ -25,7 +25,6 @@ use crate::{
             Clock,
             Nsec, //
         },
-        root::Stamp,
         sgrp::StatGroup,
         slot::{
             self,
@@ -54,7 +53,8 @@ use crate::{
             Counters,
             Here,
             Pinned, //
-        }, //
+        },
+        wrapped::Wrapped, //
     }, //
 };
 use bio::BioShare;
@@ -81,9 +81,8 @@ const MAX_LEAVES: usize = 256;
 #[pin_data]
 pub(crate) struct Account {
     busy: Busy,
-    /// A power of two of them; a hardware queue has the one its number leads to.
-    leaves: KVec<Leaves>,
-    no_leaves: Leaves,
+    /// A hardware queue has the one its number leads to.
+    leaves: Wrapped<Leaves>,
     cells: Counters<{ Cell::COUNT }>,
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
@@ -135,16 +134,12 @@ impl Account {
         device: Option<KBox<DeviceShare>>,
         bio: Option<KBox<BioShare>>,
     ) -> Result<Arc<Self>> {
-        let mut leaves = KVec::new();
-        for _ in 0..hardware_queues.clamp(1, MAX_LEAVES).next_power_of_two() {
-            leaves.push(Leaves::default(), GFP_KERNEL)?;
-        }
+        let leaves = Wrapped::new(hardware_queues.min(MAX_LEAVES), Leaves::default)?;
         let cells = Counters::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 busy: Busy::default(),
                 leaves,
-                no_leaves: Leaves::default(),
                 cells,
                 latency,
                 device,
@@ -242,7 +237,7 @@ impl Account {
     pub(crate) fn write_off(&self) {
         let stray = self.core_snapshot().in_flight;
         let pin = Pinned::new();
-        for leaves in &self.leaves {
+        for leaves in self.leaves.iter() {
             for _ in 0..leaves.io.in_flight() {
                 let now = Monotonic.now();
                 let _ = self.busy.end(&leaves.io).commit(now, &Monotonic);
@@ -278,9 +273,7 @@ impl Account {
 
     #[inline(always)]
     fn leaves(&self, hardware_queue: usize) -> &Leaves {
-        let place = hardware_queue & self.leaves.len().wrapping_sub(1);
-        // There is one at every place, which only we know.
-        self.leaves.get(place).unwrap_or(&self.no_leaves)
+        self.leaves.at(hardware_queue)
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
@@ -305,20 +298,17 @@ impl Account {
         group: StatGroup,
         sectors: impl FnOnce() -> u64,
     ) -> Nsec {
-        let time = self.time(arrival.commit(now, &Monotonic));
+        let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, sectors);
         time
     }
 
-    /// Completes an end and returns its time; `None` for an orphan that the kernel started at
-    /// `start_time`, which is only counted.
-    #[inline(always)]
-    fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
-        let Some(stamp) = departure.commit(now, &Monotonic) else {
-            self.anomaly(&self.orphans, now.since(start_time));
-            return None;
-        };
-        Some(self.time(stamp))
+    /// Counts the end at `now` of what was not in flight, and returns `now`. The kernel started it
+    /// at `start_time`.
+    #[cold]
+    fn orphan(&self, now: Nsec, start_time: Nsec) -> Nsec {
+        self.anomaly(&self.orphans, now.since(start_time));
+        now
     }
 
     /// Completes an end by completion and books it; returns its time.
@@ -331,8 +321,8 @@ impl Account {
         group: StatGroup,
         start_time: Nsec,
     ) -> Nsec {
-        let Some(time) = self.left(departure, now, start_time) else {
-            return now;
+        let Some(time) = departure.commit(now, self) else {
+            return self.orphan(now, start_time);
         };
         if time < start_time {
             self.anomaly(&self.clamped, start_time.since(time));
@@ -360,19 +350,11 @@ impl Account {
         group: StatGroup,
         start_time: Nsec,
     ) -> Nsec {
-        let Some(time) = self.left(departure, now, start_time) else {
-            return now;
+        let Some(time) = departure.commit(now, self) else {
+            return self.orphan(now, start_time);
         };
         slot::absorbed(&self.cells.here(pin), time, group);
         time
-    }
-
-    #[inline(always)]
-    fn time(&self, stamp: Stamp) -> Nsec {
-        if stamp.clamped > 0 {
-            self.anomaly(&self.clamped, stamp.clamped);
-        }
-        stamp.time
     }
 
     /// Counts an error. Any context.
@@ -423,6 +405,18 @@ impl Account {
     pub(crate) fn catch_up(&self) {
         self.busy.read(&Monotonic);
         self.device_side();
+    }
+}
+
+/// The clock of the account's events.
+impl Clock for Account {
+    #[inline]
+    fn now(&self) -> Nsec {
+        Monotonic.now()
+    }
+
+    fn was_behind(&self, ns: u64) {
+        self.anomaly(&self.clamped, ns);
     }
 }
 

@@ -271,7 +271,7 @@ impl Account {
         let Some(bio) = &self.bio else {
             return;
         };
-        let time = self.time(arrival.commit(now, &Monotonic));
+        let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, || 0);
         bios::start(&bio.cells.here(pin), time, group);
         if late >= LATE {
@@ -289,7 +289,11 @@ impl Account {
         group: StatGroup,
         sectors: u64,
     ) -> Time {
-        let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now, now)) else {
+        let Some(time) = departure.commit(now, self) else {
+            self.orphan(now, now);
+            return Time::Kernels;
+        };
+        let Some(bio) = &self.bio else {
             return Time::Kernels;
         };
         slot::end(&self.cells.here(pin), time, group, time);

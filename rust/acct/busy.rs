@@ -51,9 +51,9 @@
 //! let on_disk = disk.start(&disk_leaf);
 //! let on_part = part.start(&part_leaf);
 //! let t = clock.now();
-//! let stamp = on_disk.commit(t, &clock);
+//! let time = on_disk.commit(t, &clock);
 //! on_part.commit(t, &clock);
-//! # assert_eq!(stamp.time, t);
+//! # assert_eq!(time, t);
 //! ```
 //!
 //! A commit that loses a race reads the clock again, so the levels may differ by some nanoseconds;
@@ -71,8 +71,7 @@ use super::nsec::{
 use super::root::{
     Arriving,
     Departing,
-    Root,
-    Stamp, //
+    Root, //
 };
 use super::word::TOTAL_BITS;
 
@@ -154,19 +153,19 @@ pub struct Arrival<'a> {
 impl Arrival<'_> {
     /// Ends the start at `t`, the clock's time after it began; returns the time to book it under.
     #[inline(always)]
-    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Stamp {
+    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Nsec {
         let Self {
             root, leaf, seen, ..
         } = self;
         match self.step {
-            Enter::Leaf if leaf.add_one(seen) => Stamp::exact(t),
+            Enter::Leaf if leaf.add_one(seen) => t,
             Enter::Leaf => late_start(root, leaf, clock),
             Enter::Root(arriving) => {
-                let stamp = root.arrive(arriving, t, clock);
+                let time = root.arrive(arriving, t, clock);
                 if !leaf.add_one(seen) {
                     add_held(root, leaf, clock);
                 }
-                stamp
+                time
             }
         }
     }
@@ -174,19 +173,19 @@ impl Arrival<'_> {
 
 /// Starts after another event changed the leaf.
 #[cold]
-fn late_start(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Stamp {
+fn late_start(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Nsec {
     loop {
         let seen = leaf.peek();
         match Enter::prepare(root, seen) {
             Enter::Root(arriving) => {
-                let stamp = root.arrive(arriving, clock.now(), clock);
+                let time = root.arrive(arriving, clock.now(), clock);
                 add_held(root, leaf, clock);
-                return stamp;
+                return time;
             }
             Enter::Leaf => {
                 let t = clock.now();
                 if leaf.add_one(seen) {
-                    return Stamp::exact(t);
+                    return t;
                 }
             }
         }
@@ -249,12 +248,12 @@ impl Departure<'_> {
     ///
     /// Returns `None` for an orphan: nothing was in flight on the leaf, and nothing has changed.
     #[inline(always)]
-    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Option<Stamp> {
+    pub fn commit(self, t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         let Self { root, leaf, step } = self;
         match step {
             Leave::Nothing => None,
             Leave::Root(seen) => root.depart(seen, t, clock),
-            Leave::Leaf(seen) if leaf.drop_one(seen) => Some(Stamp::exact(t)),
+            Leave::Leaf(seen) if leaf.drop_one(seen) => Some(t),
             Leave::Leaf(_) => late_end(root, leaf, clock),
         }
     }
@@ -262,14 +261,14 @@ impl Departure<'_> {
 
 /// Ends after another event changed the leaf.
 #[cold]
-fn late_end(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Option<Stamp> {
+fn late_end(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Option<Nsec> {
     loop {
         let step = Leave::prepare(root, leaf);
         let t = clock.now();
         match step {
             Leave::Nothing => return None,
             Leave::Root(seen) => return root.depart(seen, t, clock),
-            Leave::Leaf(seen) if leaf.drop_one(seen) => return Some(Stamp::exact(t)),
+            Leave::Leaf(seen) if leaf.drop_one(seen) => return Some(t),
             Leave::Leaf(_) => {}
         }
     }
@@ -284,16 +283,12 @@ mod tests {
         move || Nsec(t)
     }
 
-    fn start(busy: &Busy, leaf: &Leaf, t: u64) -> Stamp {
+    fn start(busy: &Busy, leaf: &Leaf, t: u64) -> Nsec {
         busy.start(leaf).commit(Nsec(t), &at(t))
     }
 
-    fn end(busy: &Busy, leaf: &Leaf, t: u64) -> Option<Stamp> {
+    fn end(busy: &Busy, leaf: &Leaf, t: u64) -> Option<Nsec> {
         busy.end(leaf).commit(Nsec(t), &at(t))
-    }
-
-    fn exact(t: u64) -> Stamp {
-        Stamp::exact(Nsec(t))
     }
 
     #[test]
@@ -313,13 +308,13 @@ mod tests {
     fn a_start_that_was_overtaken_keeps_its_time() {
         let (busy, leaf) = (Busy::default(), Leaf::default());
         let first = busy.start(&leaf);
-        assert_eq!(start(&busy, &leaf, 20), exact(20));
+        assert_eq!(start(&busy, &leaf, 20), Nsec(20));
         // The first had read 10, but the root has changed since. Its hold of it is surplus.
-        assert_eq!(first.commit(Nsec(10), &at(30)), exact(30));
+        assert_eq!(first.commit(Nsec(10), &at(30)), Nsec(30));
         assert_eq!(leaf.in_flight(), 2);
         end(&busy, &leaf, 40);
         assert!(busy.is_busy());
-        assert_eq!(end(&busy, &leaf, 50), Some(exact(50)));
+        assert_eq!(end(&busy, &leaf, 50), Some(Nsec(50)));
         assert_eq!(busy.read(&at(60)).1, 30);
         assert!(!busy.is_busy());
     }
@@ -331,7 +326,7 @@ mod tests {
         let late = busy.start(&leaf);
         end(&busy, &leaf, 20);
         // It had read 15, but what it was about to join is over.
-        assert_eq!(late.commit(Nsec(15), &at(30)), exact(30));
+        assert_eq!(late.commit(Nsec(15), &at(30)), Nsec(30));
         end(&busy, &leaf, 40);
         assert_eq!(busy.read(&at(90)).1, 20);
     }
@@ -345,7 +340,7 @@ mod tests {
         // It reads 10; the other ends at 11 and a third starts at 20. It has been there between.
         end(&busy, &leaf, 11);
         start(&busy, &leaf, 20);
-        assert_eq!(one.commit(Nsec(10), &at(21)), Some(exact(21)));
+        assert_eq!(one.commit(Nsec(10), &at(21)), Some(Nsec(21)));
         end(&busy, &leaf, 30);
         assert_eq!(busy.read(&at(40)).1, 30);
     }
@@ -357,8 +352,8 @@ mod tests {
         start(&busy, &leaf, 0);
         let one = busy.end(&leaf);
         let other = busy.end(&leaf);
-        assert_eq!(one.commit(Nsec(10), &at(10)), Some(exact(10)));
-        assert_eq!(other.commit(Nsec(9), &at(15)), Some(exact(15)));
+        assert_eq!(one.commit(Nsec(10), &at(10)), Some(Nsec(10)));
+        assert_eq!(other.commit(Nsec(9), &at(15)), Some(Nsec(15)));
         assert_eq!(busy.read(&at(20)).1, 15);
     }
 

@@ -24,6 +24,10 @@ impl Nsec {
 pub trait Clock {
     /// Returns the present time.
     fn now(&self) -> Nsec;
+
+    /// Told when a reading turns out to be `ns` earlier than an event that is over, and the event
+    /// it was for is placed that much later.
+    fn was_behind(&self, _ns: u64) {}
 }
 
 impl<F: Fn() -> Nsec> Clock for F {

@@ -33,7 +33,7 @@
 //! # When the clock steps back
 //!
 //! The time of the last turn is kept beside the word as a hint, and no event is placed before it.
-//! An event that had to be moved is reported as clamped. The hint is stored after the turn, so it
+//! The clock is told when an event had to be moved. The hint is stored after the turn, so it
 //! may be stale; then the clamp is weaker, and the total is off by at most the backward step of
 //! the clock itself, never by an idle gap.
 
@@ -53,23 +53,6 @@ use super::word::{
     SHARED,
     SOLE, //
 };
-
-/// When an event took place at one level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The time to book the event under.
-    pub time: Nsec,
-    /// How far, in ns, the clock was behind the last turn of the root; `time` was moved forward to
-    /// that.
-    pub clamped: u64,
-}
-
-impl Stamp {
-    /// Returns the stamp of an event that happened at `time` by the clock.
-    pub const fn exact(time: Nsec) -> Self {
-        Self { time, clamped: 0 }
-    }
-}
 
 /// The word that an arrival saw before it read the clock.
 #[derive(Debug)]
@@ -115,40 +98,37 @@ impl Root {
     ///
     /// If others changed the root meanwhile, the time is read anew from `clock`.
     #[inline(always)]
-    pub fn arrive(&self, seen: Arriving, t: Nsec, clock: &impl Clock) -> Stamp {
+    pub fn arrive(&self, seen: Arriving, t: Nsec, clock: &impl Clock) -> Nsec {
         let Arriving(word) = seen;
-        match self.try_arrive(word, t) {
-            Some(stamp) => stamp,
-            None => self.arrive_late(clock),
+        // The turn is straight-line; all else is out of line.
+        if word.rank() == IDLE && t >= self.last() && self.swap(word, word.begun(t)) {
+            return self.turned(t);
         }
+        self.arrive_beside(word, t, clock)
     }
 
-    /// Arrives after others came first.
-    #[cold]
-    fn arrive_late(&self, clock: &impl Clock) -> Stamp {
+    /// Arrives where others are, or came first.
+    #[inline(never)]
+    fn arrive_beside(&self, mut word: Word, mut t: Nsec, clock: &impl Clock) -> Nsec {
         loop {
-            let word = self.peek();
-            if let Some(stamp) = self.try_arrive(word, clock.now()) {
-                return stamp;
+            let time = t.max(self.last());
+            let next = match word.rank() {
+                IDLE => word.begun(time),
+                SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
+                rank => word.ranked(rank.wrapping_add(1)).renewed(),
+            };
+            if self.swap(word, next) {
+                if word.rank() == IDLE {
+                    self.turned(time);
+                }
+                if time != t {
+                    clock.was_behind(time.since(t));
+                }
+                return time;
             }
+            word = self.peek();
+            t = clock.now();
         }
-    }
-
-    #[inline(always)]
-    fn try_arrive(&self, word: Word, t: Nsec) -> Option<Stamp> {
-        let stamp = self.stamp(t);
-        let next = match word.rank() {
-            IDLE => word.begun(stamp.time),
-            SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
-            rank => word.ranked(rank.wrapping_add(1)).renewed(),
-        };
-        if !self.swap(word, next) {
-            return None;
-        }
-        if word.rank() == IDLE {
-            self.hint(stamp);
-        }
-        Some(stamp)
     }
 
     /// Prepares the root before the clock is read for [`Root::depart`].
@@ -181,44 +161,38 @@ impl Root {
     /// If others changed the root meanwhile, the time is read anew from `clock`. Returns `None` and
     /// changes nothing if nobody holds the root.
     #[inline(always)]
-    pub fn depart(&self, seen: Departing, t: Nsec, clock: &impl Clock) -> Option<Stamp> {
-        match self.try_depart(seen, t) {
-            Ok(stamp) => Some(stamp),
-            Err(IDLE) => None,
-            Err(_) => self.depart_late(clock),
-        }
-    }
-
-    /// Departs after others came or went first.
-    #[cold]
-    fn depart_late(&self, clock: &impl Clock) -> Option<Stamp> {
-        loop {
-            let seen = self.departing();
-            match self.try_depart(seen, clock.now()) {
-                Ok(stamp) => return Some(stamp),
-                Err(IDLE) => return None,
-                Err(_) => {}
-            }
-        }
-    }
-
-    /// Departs, or returns the rank at which that failed.
-    #[inline(always)]
-    fn try_depart(&self, seen: Departing, t: Nsec) -> Result<Stamp, u64> {
+    pub fn depart(&self, seen: Departing, t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         let Departing(word) = seen;
-        let stamp = self.stamp(t);
-        let next = match word.rank() {
-            IDLE => return Err(IDLE),
-            SOLE => word.ended(stamp.time),
-            rank => word.ranked(rank.wrapping_sub(1)),
-        };
-        if !self.swap(word, next) {
-            return Err(word.rank());
+        // As in `arrive`.
+        if word.rank() == SOLE && t >= self.last() && self.swap(word, word.ended(t)) {
+            return Some(self.turned(t));
         }
-        if word.rank() == SOLE {
-            self.hint(stamp);
+        self.depart_beside(seen, t, clock)
+    }
+
+    /// Departs where others are, or came or went first.
+    #[inline(never)]
+    fn depart_beside(&self, mut seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Nsec> {
+        loop {
+            let Departing(word) = seen;
+            let time = t.max(self.last());
+            let next = match word.rank() {
+                IDLE => return None,
+                SOLE => word.ended(time),
+                rank => word.ranked(rank.wrapping_sub(1)),
+            };
+            if self.swap(word, next) {
+                if word.rank() == SOLE {
+                    self.turned(time);
+                }
+                if time != t {
+                    clock.was_behind(time.since(t));
+                }
+                return Some(time);
+            }
+            seen = self.departing();
+            t = clock.now();
         }
-        Ok(stamp)
     }
 
     /// Returns the time and the busy total at that time, in ns modulo 2^44. Writes nothing.
@@ -249,22 +223,19 @@ impl Root {
         Word(self.word.load(Acquire))
     }
 
-    /// Returns the stamp of an event at clock time `t`, not before the last turn.
+    /// Returns the time of the last turn, before which no event is placed.
     #[inline(always)]
-    fn stamp(&self, t: Nsec) -> Stamp {
+    fn last(&self) -> Nsec {
         // ORDERING: Relaxed. A hint: a stale one clamps less.
-        let last = Nsec(self.last.load(Relaxed));
-        Stamp {
-            time: t.max(last),
-            clamped: last.since(t),
-        }
+        Nsec(self.last.load(Relaxed))
     }
 
-    /// Keeps the time of a turn for [`Root::stamp`].
+    /// Keeps the time of a turn for [`Root::last`], and returns it.
     #[inline(always)]
-    fn hint(&self, stamp: Stamp) {
-        // ORDERING: Relaxed. See `stamp`: nothing relies on when, or whether, this is seen.
-        self.last.store(stamp.time.0, Relaxed);
+    fn turned(&self, time: Nsec) -> Nsec {
+        // ORDERING: Relaxed. See `last`: nothing relies on when, or whether, this is seen.
+        self.last.store(time.0, Relaxed);
+        time
     }
 
     /// Replaces `old` by `new`, unless the word has changed.
@@ -288,12 +259,12 @@ mod tests {
     }
 
     fn arrive(root: &Root, t: u64) -> Nsec {
-        root.arrive(root.arriving(), Nsec(t), &at(t)).time
+        root.arrive(root.arriving(), Nsec(t), &at(t))
     }
 
     fn depart(root: &Root, t: u64) -> Nsec {
-        let stamp = root.depart(root.departing(), Nsec(t), &at(t));
-        stamp.unwrap_or(Stamp::exact(Nsec(0))).time
+        let time = root.depart(root.departing(), Nsec(t), &at(t));
+        time.unwrap_or(Nsec(0))
     }
 
     fn total(root: &Root, t: u64) -> u64 {
@@ -351,8 +322,8 @@ mod tests {
         arrive(&root, 11);
         depart(&root, 20);
         // The last holder read 10 before the other came and went: it must look again.
-        let stamp = root.depart(last, Nsec(10), &at(21));
-        assert_eq!(stamp, Some(Stamp::exact(Nsec(21))));
+        let time = root.depart(last, Nsec(10), &at(21));
+        assert_eq!(time, Some(Nsec(21)));
         assert_eq!(total(&root, 30), 21);
     }
 
@@ -365,8 +336,8 @@ mod tests {
         // It reads 10, the other ends at 11, and a third starts at 20: only `one` is there between.
         depart(&root, 11);
         arrive(&root, 20);
-        let stamp = root.depart(one, Nsec(10), &at(21));
-        assert_eq!(stamp, Some(Stamp::exact(Nsec(21))));
+        let time = root.depart(one, Nsec(10), &at(21));
+        assert_eq!(time, Some(Nsec(21)));
         depart(&root, 30);
         assert_eq!(total(&root, 40), 30);
     }
@@ -388,22 +359,28 @@ mod tests {
         let late = root.arriving();
         arrive(&root, 10);
         depart(&root, 20);
-        let stamp = root.arrive(late, Nsec(5), &at(50));
-        assert_eq!(stamp, Stamp::exact(Nsec(50)));
+        let time = root.arrive(late, Nsec(5), &at(50));
+        assert_eq!(time, Nsec(50));
         depart(&root, 60);
         assert_eq!(total(&root, 100), 20);
     }
 
     #[test]
-    fn a_clock_that_steps_back_is_clamped() {
-        let root = Root::default();
+    fn a_clock_that_steps_back_is_clamped_and_told() {
+        struct Late(core::cell::Cell<u64>);
+        impl Clock for Late {
+            fn now(&self) -> Nsec {
+                Nsec(90)
+            }
+            fn was_behind(&self, ns: u64) {
+                self.0.set(ns);
+            }
+        }
+        let (root, clock) = (Root::default(), Late(core::cell::Cell::new(0)));
         arrive(&root, 100);
-        let stamp = root.depart(root.departing(), Nsec(90), &at(90));
-        let clamped = Stamp {
-            time: Nsec(100),
-            clamped: 10,
-        };
-        assert_eq!(stamp, Some(clamped));
+        let time = root.depart(root.departing(), Nsec(90), &clock);
+        assert_eq!(time, Some(Nsec(100)));
+        assert_eq!(clock.0.get(), 10);
         assert_eq!(total(&root, 200), 0);
     }
 

@@ -9,11 +9,11 @@
 //! An event is several adds, and an interrupt may put another event of the same CPU between any
 //! two of them, so a sequence count would need interrupts off. Instead a slot has two halves, for
 //! starts and for ends, and an event first adds one to its half's `begun` and last of all one to
-//! a count of those that are through: `done` of the starts, and of the ends the I/Os of its group,
-//! which count anyway, or those absorbed.
+//! a count of those that are through: the starts or the I/Os of its group, which count anyway, or
+//! those absorbed.
 //!
-//! A reader loads the counts and values, then `begun`, and takes them if `begun` is the sum of the
-//! counts, `done`. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
+//! A reader loads the counts, then everything again, and `begun` last of all, and takes what it
+//! has if `begun` is the sum of the first counts, `done`. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
 //! `done`, loaded first, then they were equal all the while: no event was under way, however they
 //! nest, and none began.
 //!
@@ -23,7 +23,7 @@
 //!
 //! # Layout
 //!
-//! The starts are one cache line; so are the ends of reads and writes. The rest follows.
+//! The starts of reads and writes are in one cache line; so are the ends. The rest follows.
 
 use super::nsec::Nsec;
 use super::sgrp::StatGroup;
@@ -70,21 +70,27 @@ pub trait Slots {
 /// First cell of the starts.
 pub(super) const STARTS: usize = 0;
 /// Number of the starts' cells.
-pub(super) const START_CELLS: usize = REST + 4;
-/// First cell of the ends.
-pub(super) const ENDS: usize = STARTS + START_CELLS;
+pub(super) const START_CELLS: usize = SECTORS + 4;
+/// First cell of the ends, on a cache line of their own.
+pub(super) const ENDS: usize = (STARTS + START_CELLS).next_multiple_of(8);
 /// Number of the ends' cells.
 pub(super) const END_CELLS: usize = REST + 2 * StatGroup::COUNT;
 
 // Within a half:
 /// Events that have begun.
 pub(super) const BEGUN: usize = 0;
-/// Starts of reads that are through; those of writes follow. Ends: those absorbed, likewise.
+/// Ends of reads that are through since they were absorbed; those of writes follow.
 pub(super) const DONE: usize = 1;
-/// Sum of the events' times.
+/// Ends: sum of their times.
 pub(super) const SUM: usize = 3;
-/// Starts: sectors by `StatGroup::own_sectors()`. Ends: I/Os and ns of each group.
+/// Ends: I/Os and ns of each group.
 pub(super) const REST: usize = 4;
+/// Starts: sum of their times.
+pub(super) const START_SUM: usize = 1;
+/// Starts of each group that are through.
+pub(super) const STARTED: usize = 2;
+/// Starts: sectors by `StatGroup::own_sectors()`.
+pub(super) const SECTORS: usize = STARTED + StatGroup::COUNT;
 
 /// Returns the cell of a half that counts the events of `group`'s direction that are through.
 #[inline(always)]
@@ -98,11 +104,11 @@ pub(super) const fn done(half: usize, group: StatGroup) -> Cell {
 #[inline(always)]
 pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: impl FnOnce() -> u64) {
     slot.count(Cell(STARTS + BEGUN));
-    slot.add(Cell(STARTS + SUM), t.0);
+    slot.add(Cell(STARTS + START_SUM), t.0);
     if let Some(place) = group.own_sectors() {
-        slot.add(Cell(STARTS + REST + place), sectors());
+        slot.add(Cell(STARTS + SECTORS + place), sectors());
     }
-    slot.count(done(STARTS, group));
+    slot.count(Cell(STARTS + STARTED + group.index()));
 }
 
 /// Books the completion at `t` of an I/O whose latency counts from `start_time`.
@@ -136,11 +142,17 @@ pub(super) fn read<const N: usize>(
 ) -> [u64; N] {
     loop {
         let mut half = [0; N];
-        for (place, value) in half.iter_mut().enumerate().skip(BEGUN + 1) {
-            *value = slots.load(cpu, Cell(first + place));
-        }
+        let mut load_rest = || {
+            for (place, value) in half.iter_mut().enumerate().skip(BEGUN + 1) {
+                *value = slots.load(cpu, Cell(first + place));
+            }
+            half
+        };
+        // All counts before any value.
+        let done = through(&load_rest());
+        load_rest();
         half[BEGUN] = slots.load(cpu, Cell(first + BEGUN));
-        if half[BEGUN] == through(&half) {
+        if half[BEGUN] == done {
             return half;
         }
         slots.relax();
@@ -150,6 +162,22 @@ pub(super) fn read<const N: usize>(
 /// Returns how many events are through of a half that counts reads and writes apart.
 pub(super) fn both<const N: usize>(half: &[u64; N]) -> u64 {
     half[DONE].wrapping_add(half[DONE + 1])
+}
+
+/// Returns how many starts of reads, and of writes, are through.
+pub(super) fn came(starts: &[u64; START_CELLS]) -> [u64; 2] {
+    let mut came = [0; 2];
+    for group in StatGroup::ALL {
+        let sum: &mut u64 = &mut came[group.direction() as usize];
+        *sum = sum.wrapping_add(starts[STARTED + group.index()]);
+    }
+    came
+}
+
+/// Returns how many starts are through.
+pub(super) fn started(starts: &[u64; START_CELLS]) -> u64 {
+    let [reads, writes] = came(starts);
+    reads.wrapping_add(writes)
 }
 
 /// Returns how many ends of reads, and of writes, are through.
@@ -225,6 +253,7 @@ mod tests {
             self.loads.set(self.loads.get().wrapping_add(1));
             if self.loads.get() == self.interrupt {
                 start(self, Nsec(50), StatGroup::Write, || 8);
+                end(self, Nsec(70), StatGroup::Write, Nsec(50));
             }
             self.cells[cell.index()].get()
         }
@@ -232,11 +261,23 @@ mod tests {
 
     #[test]
     fn an_event_during_the_read_does_not_tear_it() {
-        for interrupt in 1..=START_CELLS as u64 {
+        for interrupt in 1..=3 * START_CELLS as u64 {
             let cpu = OneCpu::new(interrupt);
             start(&cpu, Nsec(100), StatGroup::Read, || 8);
-            let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
-            assert_eq!(half[SUM], 100 * half[DONE] + 50 * half[DONE + 1]);
+            let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, started);
+            let [reads, writes] = came(&half);
+            assert_eq!(half[START_SUM], 100 * reads + 50 * writes);
+        }
+    }
+
+    #[test]
+    fn an_end_during_the_read_does_not_tear_it() {
+        for interrupt in 1..=3 * END_CELLS as u64 {
+            let cpu = OneCpu::new(interrupt);
+            end(&cpu, Nsec(100), StatGroup::Read, Nsec(90));
+            let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
+            let [reads, writes] = left(&half);
+            assert_eq!(half[SUM], 100 * reads + 70 * writes);
         }
     }
 
@@ -267,7 +308,7 @@ mod tests {
         let cpu = OneCpu::new(0);
         start(&cpu, Nsec(1), StatGroup::Write, || 8);
         start(&cpu, Nsec(1), StatGroup::WriteZeroes, || 16);
-        let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, both);
-        assert_eq!(half[REST..], [0, 16, 0, 0]);
+        let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, started);
+        assert_eq!(half[SECTORS..], [0, 16, 0, 0]);
     }
 }

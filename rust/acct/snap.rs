@@ -32,8 +32,10 @@ use super::slot::{
     ENDS,
     END_CELLS,
     REST,
+    SECTORS,
     STARTS,
     START_CELLS,
+    START_SUM,
     SUM, //
 };
 use super::wire::{
@@ -64,18 +66,21 @@ impl Snapshot {
     pub fn take(busy: &Busy, queue: &Extended<64>, slots: &impl Slots, clock: &impl Clock) -> Self {
         let (Nsec(time_ns), io_ticks) = busy.read(clock);
         let ends: [u64; END_CELLS] = slot::sum(slots, ENDS, slot::ended);
-        let starts: [u64; START_CELLS] = slot::sum(slots, STARTS, slot::both);
+        let starts: [u64; START_CELLS] = slot::sum(slots, STARTS, slot::started);
 
+        let [reads_came, writes_came] = slot::came(&starts);
         let [reads_left, writes_left] = slot::left(&ends);
         let in_flight = InFlight {
-            reads: starts[DONE].wrapping_sub(reads_left),
-            writes: starts[DONE + 1].wrapping_sub(writes_left),
+            reads: reads_came.wrapping_sub(reads_left),
+            writes: writes_came.wrapping_sub(writes_left),
         };
         let open = in_flight.reads.wrapping_add(in_flight.writes);
         let groups = StatGroup::ALL.map(|group| Group {
             ios: ends[REST + 2 * group.index()],
             merges: 0,
-            sectors: group.own_sectors().map_or(0, |place| starts[REST + place]),
+            sectors: group
+                .own_sectors()
+                .map_or(0, |place| starts[SECTORS + place]),
             nsecs: ends[REST + 2 * group.index() + 1],
         });
         Self {
@@ -85,7 +90,7 @@ impl Snapshot {
                 time_in_queue: queue.extend(
                     open.wrapping_mul(time_ns)
                         .wrapping_add(ends[SUM])
-                        .wrapping_sub(starts[SUM]),
+                        .wrapping_sub(starts[START_SUM]),
                 ),
                 in_flight: open,
                 groups,

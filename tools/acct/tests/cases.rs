@@ -124,9 +124,9 @@ impl Replay {
         };
         let accounts = self.accounts(&io.device);
         let arrivals: Vec<_> = accounts.iter().map(|d| d.busy.start(&d.leaf)).collect();
-        let stamps = arrivals.into_iter().map(|arrival| arrival.commit(t, &|| t));
-        for (device, stamp) in accounts.iter().zip(stamps) {
-            slot::start(&device.cpu, stamp.time, request.group, || io.sectors);
+        let times = arrivals.into_iter().map(|arrival| arrival.commit(t, &|| t));
+        for (device, time) in accounts.iter().zip(times) {
+            slot::start(&device.cpu, time, request.group, || io.sectors);
         }
         self.requests.insert(io.request, request);
     }
@@ -136,10 +136,10 @@ impl Replay {
         let request = self.requests.remove(&io.request)?;
         let accounts = self.accounts(&request.device);
         let departures: Vec<_> = accounts.iter().map(|d| d.busy.end(&d.leaf)).collect();
-        let stamps = departures.into_iter().map(|end| end.commit(t, &|| t));
-        for (device, stamp) in accounts.iter().zip(stamps) {
-            let stamp = stamp.expect("the request is in flight");
-            book(&device.cpu, stamp.time, &request);
+        let times = departures.into_iter().map(|end| end.commit(t, &|| t));
+        for (device, time) in accounts.iter().zip(times) {
+            let time = time.expect("the request is in flight");
+            book(&device.cpu, time, &request);
         }
         Some(request.start)
     }

@@ -68,12 +68,12 @@ trait Device: Send + Sync + 'static {
 
 impl Device for Root {
     fn start(&self, _: usize, clock: &Ticks) -> Nsec {
-        self.arrive(self.arriving(), clock.now(), clock).time
+        self.arrive(self.arriving(), clock.now(), clock)
     }
 
     fn end(&self, _: usize, clock: &Ticks) -> Nsec {
-        let stamp = self.depart(self.departing(), clock.now(), clock);
-        stamp.expect("the root is held").time
+        let time = self.depart(self.departing(), clock.now(), clock);
+        time.expect("the root is held")
     }
 
     fn total(&self, clock: &Ticks) -> u64 {
@@ -90,13 +90,13 @@ struct Disk {
 impl Device for Disk {
     fn start(&self, leaf: usize, clock: &Ticks) -> Nsec {
         let arrival = self.busy.start(&self.leaves[leaf]);
-        arrival.commit(clock.now(), clock).time
+        arrival.commit(clock.now(), clock)
     }
 
     fn end(&self, leaf: usize, clock: &Ticks) -> Nsec {
         let departure = self.busy.end(&self.leaves[leaf]);
-        let stamp = departure.commit(clock.now(), clock);
-        stamp.expect("this I/O is in flight").time
+        let time = departure.commit(clock.now(), clock);
+        time.expect("this I/O is in flight")
     }
 
     fn total(&self, clock: &Ticks) -> u64 {

@@ -193,7 +193,7 @@ impl<'a> World<'a> {
         match half {
             Half::Start(arrivals) => {
                 for (level, arrival) in arrivals.into_iter().enumerate() {
-                    let start = arrival.commit(t, &clock).time;
+                    let start = arrival.commit(t, &clock);
                     self.levels[level].cpus.1.set(which % CPUS);
                     slot::start(&self.levels[level].cpus, start, GROUP, || SECTORS);
                     io.spans.push(self.spans[level].len());
@@ -208,7 +208,7 @@ impl<'a> World<'a> {
             }
             Half::End { departures, into } => {
                 for (level, departure) in departures.into_iter().enumerate() {
-                    let end = departure.commit(t, &clock).expect("it is in flight").time;
+                    let end = departure.commit(t, &clock).expect("it is in flight");
                     let cpus = &self.levels[level].cpus;
                     cpus.1.set(which % CPUS);
                     let span = &mut self.spans[level][io.spans[level]];
