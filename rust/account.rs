@@ -51,7 +51,8 @@ use crate::{
             Counters,
             Here,
             Pinned, //
-        }, //
+        },
+        wrapped::Wrapped, //
     }, //
 };
 use bio::BioShare;
@@ -78,9 +79,8 @@ const MAX_LEAVES: usize = 256;
 #[pin_data]
 pub(crate) struct Account {
     busy: Busy,
-    /// A power of two of them; a hardware queue has the one its number leads to.
-    leaves: KVec<Leaves>,
-    no_leaves: Leaves,
+    /// A hardware queue has the one its number leads to.
+    leaves: Wrapped<Leaves>,
     cells: Counters<{ Cell::COUNT }>,
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
@@ -132,16 +132,12 @@ impl Account {
         device: Option<KBox<DeviceShare>>,
         bio: Option<KBox<BioShare>>,
     ) -> Result<Arc<Self>> {
-        let mut leaves = KVec::new();
-        for _ in 0..hardware_queues.clamp(1, MAX_LEAVES).next_power_of_two() {
-            leaves.push(Leaves::default(), GFP_KERNEL)?;
-        }
+        let leaves = Wrapped::new(hardware_queues.min(MAX_LEAVES), Leaves::default)?;
         let cells = Counters::new()?;
         Arc::pin_init(
             pin_init!(Self {
                 busy: Busy::default(),
                 leaves,
-                no_leaves: Leaves::default(),
                 cells,
                 latency,
                 device,
@@ -239,7 +235,7 @@ impl Account {
     pub(crate) fn write_off(&self) {
         let stray = self.core_snapshot().in_flight;
         let pin = Pinned::new();
-        for leaves in &self.leaves {
+        for leaves in self.leaves.iter() {
             for _ in 0..leaves.io.in_flight() {
                 let now = Monotonic.now();
                 let _ = self.busy.end(&leaves.io).commit(now, &Monotonic);
@@ -275,9 +271,7 @@ impl Account {
 
     #[inline(always)]
     fn leaves(&self, hardware_queue: usize) -> &Leaves {
-        let place = hardware_queue & self.leaves.len().wrapping_sub(1);
-        // There is one at every place, which only we know.
-        self.leaves.get(place).unwrap_or(&self.no_leaves)
+        self.leaves.at(hardware_queue)
     }
 
     /// Begins a start on a hardware queue; see [`Busy::start`].
@@ -307,15 +301,12 @@ impl Account {
         time
     }
 
-    /// Completes an end and returns its time; `None` for an orphan that the kernel started at
-    /// `start_time`, which is only counted.
-    #[inline(always)]
-    fn left(&self, departure: Departure<'_>, now: Nsec, start_time: Nsec) -> Option<Nsec> {
-        let time = departure.commit(now, self);
-        if time.is_none() {
-            self.anomaly(&self.orphans, now.since(start_time));
-        }
-        time
+    /// Counts the end at `now` of what was not in flight, and returns `now`. The kernel started it
+    /// at `start_time`.
+    #[cold]
+    fn orphan(&self, now: Nsec, start_time: Nsec) -> Nsec {
+        self.anomaly(&self.orphans, now.since(start_time));
+        now
     }
 
     /// Completes an end by completion and books it; returns its time.
@@ -328,8 +319,8 @@ impl Account {
         group: StatGroup,
         start_time: Nsec,
     ) -> Nsec {
-        let Some(time) = self.left(departure, now, start_time) else {
-            return now;
+        let Some(time) = departure.commit(now, self) else {
+            return self.orphan(now, start_time);
         };
         if time < start_time {
             self.anomaly(&self.clamped, start_time.since(time));
@@ -357,8 +348,8 @@ impl Account {
         group: StatGroup,
         start_time: Nsec,
     ) -> Nsec {
-        let Some(time) = self.left(departure, now, start_time) else {
-            return now;
+        let Some(time) = departure.commit(now, self) else {
+            return self.orphan(now, start_time);
         };
         slot::absorbed(&self.cells.here(pin), time, group);
         time

@@ -61,20 +61,30 @@ impl OnRequest for Issue {
     const EVENT: &'static CStr = c"block_rq_issue";
     type Context = Devices;
 
+    #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        let Some(entry) = staying(devices, rq, probe) else {
-            return;
-        };
-        let pin = Pinned::new();
-        match &entry.disk {
-            None => issue(&entry.account, None, rq, &pin),
-            Some(disk) => issue(&entry.account, Some(disk), rq, &pin),
+        if let Some(entry) = staying(devices, rq, probe) {
+            match &entry.disk {
+                None => issue_on_disk(&entry.account, rq),
+                Some(disk) => issue_on_partition(&entry.account, disk, rq),
+            }
         }
     }
 }
 
+#[inline(never)]
+fn issue_on_disk(disk: &Account, rq: RqRef<'_>) {
+    issue(disk, None, rq);
+}
+
+#[inline(never)]
+fn issue_on_partition(partition: &Account, disk: &Account, rq: RqRef<'_>) {
+    issue(partition, Some(disk), rq);
+}
+
 #[inline(always)]
-fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
+fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+    let pin = Pinned::new();
     let to_outer = outer.and_then(|account| account.issue(rq.hardware_queue()));
     let to_inner = inner.issue(rq.hardware_queue());
     let mut now = Monotonic.now();
@@ -83,10 +93,10 @@ fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) 
     request::set_plug_clock(now);
     // From the outside in, as at the start.
     if let Some(arrival) = to_outer {
-        now = arrival.issued(now, pin);
+        now = arrival.issued(now, &pin);
     }
     if let Some(arrival) = to_inner {
-        arrival.issued(now, pin);
+        arrival.issued(now, &pin);
     }
 }
 
@@ -128,6 +138,7 @@ impl OnRequest for Failed {
 }
 
 /// A step of a flush sequence is done: the flush itself, or the data of a write that goes on.
+#[inline(never)]
 pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     let Some(entry) = staying(devices, rq, probe) else {
         return;
@@ -147,7 +158,7 @@ pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
 /// The return of a request from the driver, on its device and on its whole disk if that is another:
 /// it waits for the time.
 pub(crate) struct Return<'a> {
-    inner: Option<AtDevice<'a, Departure<'a>>>,
+    inner: AtDevice<'a, Departure<'a>>,
     outer: Option<AtDevice<'a, Departure<'a>>>,
     group: StatGroup,
     issued: Nsec,
@@ -163,7 +174,7 @@ impl<'a> Return<'a> {
     ) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            inner: inner.come_back(rq.hardware_queue()),
+            inner: inner.come_back(rq.hardware_queue())?,
             outer: outer.and_then(|account| account.come_back(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
@@ -173,9 +184,7 @@ impl<'a> Return<'a> {
     /// Completes the return of a request that is done; returns its time.
     #[inline(always)]
     pub(crate) fn completed(self, mut now: Nsec, pin: &Pinned) -> Nsec {
-        if let Some(stay) = self.inner {
-            now = stay.completed(now, pin, self.group, self.issued);
-        }
+        now = self.inner.completed(now, pin, self.group, self.issued);
         if let Some(stay) = self.outer {
             now = stay.completed(now, pin, self.group, self.issued);
         }
@@ -185,9 +194,7 @@ impl<'a> Return<'a> {
     /// Completes the return of a request that is requeued.
     #[inline(always)]
     fn requeued(self, mut now: Nsec, pin: &Pinned) {
-        if let Some(stay) = self.inner {
-            now = stay.requeued(now, pin, self.group, self.issued);
-        }
+        now = self.inner.requeued(now, pin, self.group, self.issued);
         if let Some(stay) = self.outer {
             stay.requeued(now, pin, self.group, self.issued);
         }

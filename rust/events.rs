@@ -60,37 +60,63 @@ impl OnRequest for Start {
     const EVENT: &'static CStr = c"block_io_start";
     type Context = Devices;
 
+    #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         // The event comes before the kernel's own tests.
-        if !rq.starts_counted() {
-            return;
-        }
-        let Some(entry) = counting(devices, rq.starting_on(), probe) else {
-            return;
-        };
-        let pin = Pinned::new();
-        match &entry.disk {
-            None => start(&entry.account, None, rq, &pin),
-            Some(disk) => start(&entry.account, Some(disk), rq, &pin),
+        if rq.is_passthrough() {
+            start_passthrough(devices, rq, probe);
+        } else if rq.is_on_counting_queue() {
+            start_counted(devices, rq, probe);
         }
     }
 }
 
-/// Starts a request on its device, and on its whole disk if that is another. Compiled for either
-/// case, as is all that follows.
+#[inline(never)]
+fn start_passthrough(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+    if rq.is_on_counting_queue() && rq.has_passthrough_stats() {
+        start_counted(devices, rq, probe);
+    }
+}
+
+/// Starts a request that the kernel is about to count.
 #[inline(always)]
-fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>, pin: &Pinned) {
-    let group = StatGroup::of(rq.op());
+fn start_counted(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
+    if let Some(entry) = counting(devices, rq.starting_on(), probe) {
+        match &entry.disk {
+            None => start_on_disk(&entry.account, rq),
+            Some(disk) => start_on_partition(&entry.account, disk, rq),
+        }
+    }
+}
+
+// For either case a function of its own, here and below, so that each keeps what it needs in
+// registers.
+
+#[inline(never)]
+fn start_on_disk(disk: &Account, rq: RqRef<'_>) {
+    start(disk, None, rq);
+}
+
+#[inline(never)]
+fn start_on_partition(partition: &Account, disk: &Account, rq: RqRef<'_>) {
+    start(partition, Some(disk), rq);
+}
+
+/// Starts a request on its device, and on its whole disk if that is another.
+#[inline(always)]
+fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+    let pin = Pinned::new();
     let to_outer = outer.map(|account| account.start(rq.hardware_queue()));
     let to_inner = inner.start(rq.hardware_queue());
     let mut now = Monotonic.now();
     // The kernel is about to stamp the request: with this time, not the plug's older one.
     request::set_plug_clock(now);
+    let group = StatGroup::of(rq.op());
     // From the outside in: what is in flight on a partition is so on its disk.
     if let (Some(account), Some(arrival)) = (outer, to_outer) {
-        now = account.started(arrival, now, pin, group, || rq.sectors());
+        now = account.started(arrival, now, &pin, group, || rq.sectors());
     }
-    inner.started(to_inner, now, pin, group, || rq.sectors());
+    inner.started(to_inner, now, &pin, group, || rq.sectors());
 }
 
 /// A request is done.
@@ -100,14 +126,26 @@ impl OnRequest for Done {
     const EVENT: &'static CStr = c"block_io_done";
     type Context = Devices;
 
+    #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         // A step of a flush sequence is no end: the request comes again.
         if rq.in_flush_sequence() {
             return device_events::step_done(devices, rq, probe);
         }
-        end(devices, rq, probe, |account, departure, now, pin| {
-            account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
-        });
+        end::<Self>(devices, rq, probe);
+    }
+}
+
+impl End for Done {
+    #[inline(always)]
+    fn book(
+        account: &Account,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        rq: RqRef<'_>,
+    ) -> Nsec {
+        account.done(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
     }
 }
 
@@ -118,53 +156,90 @@ impl OnRequest for Merge {
     const EVENT: &'static CStr = c"block_rq_merge";
     type Context = Devices;
 
+    #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        end(devices, rq, probe, |account, departure, now, pin| {
-            account.merged(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
-        });
+        end::<Self>(devices, rq, probe);
     }
 }
 
-/// Ends a request; `book` does it for each of its accounts.
+impl End for Merge {
+    #[inline(always)]
+    fn book(
+        account: &Account,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        rq: RqRef<'_>,
+    ) -> Nsec {
+        account.merged(departure, now, pin, StatGroup::of(rq.op()), rq.start_time())
+    }
+}
+
+/// One of the ways in which a request ends.
+trait End {
+    /// Completes and books the end on one of the request's accounts; returns its time.
+    fn book(
+        account: &Account,
+        departure: Departure<'_>,
+        now: Nsec,
+        pin: &Pinned,
+        rq: RqRef<'_>,
+    ) -> Nsec;
+}
+
+/// Ends a request.
 #[inline(always)]
-fn end(
-    devices: &Devices,
-    rq: RqRef<'_>,
-    probe: &InProbe,
-    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
-) {
+fn end<E: End>(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     if !rq.is_counted() {
         return;
     }
-    let Some(entry) = counting(devices, rq.counted_on(), probe) else {
-        return;
-    };
-    let pin = Pinned::new();
-    match &entry.disk {
-        None => end_on(&entry.account, None, rq, &pin, book),
-        Some(disk) => end_on(&entry.account, Some(disk), rq, &pin, book),
+    if let Some(entry) = counting(devices, rq.counted_on(), probe) {
+        match &entry.disk {
+            None => end_on_disk::<E>(&entry.account, rq),
+            Some(disk) => end_on_partition::<E>(&entry.account, disk, rq),
+        }
     }
 }
 
+#[inline(never)]
+fn end_on_disk<E: End>(disk: &Account, rq: RqRef<'_>) {
+    end_on::<E>(disk, None, rq);
+}
+
+#[inline(never)]
+fn end_on_partition<E: End>(partition: &Account, disk: &Account, rq: RqRef<'_>) {
+    end_on::<E>(partition, Some(disk), rq);
+}
+
 #[inline(always)]
-fn end_on(
+fn end_on<E: End>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+    let pin = Pinned::new();
+    // Each with code of its own: straight-line.
+    match Return::begin(inner, outer, rq) {
+        None => leave::<E>(inner, outer, rq, None, &pin),
+        stay => leave::<E>(inner, outer, rq, stay, &pin),
+    }
+}
+
+/// Ends a request, and its stay at the driver if there is one.
+#[inline(always)]
+fn leave<E: End>(
     inner: &Account,
     outer: Option<&Account>,
     rq: RqRef<'_>,
+    stay: Option<Return<'_>>,
     pin: &Pinned,
-    book: impl Fn(&Account, Departure<'_>, Nsec, &Pinned) -> Nsec,
 ) {
-    let at_driver = Return::begin(inner, outer, rq);
     let from_inner = inner.end(rq.hardware_queue());
     let from_outer = outer.map(|account| account.end(rq.hardware_queue()));
     let mut now = Monotonic.now();
     // From the inside out, and its stay at the driver before all.
-    if let Some(at_driver) = at_driver {
-        now = at_driver.completed(now, pin);
+    if let Some(stay) = stay {
+        now = stay.completed(now, pin);
     }
-    now = book(inner, from_inner, now, pin);
+    now = E::book(inner, from_inner, now, pin, rq);
     if let (Some(account), Some(departure)) = (outer, from_outer) {
-        book(account, departure, now, pin);
+        E::book(account, departure, now, pin, rq);
     }
 }
 

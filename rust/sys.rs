@@ -27,3 +27,4 @@ pub(crate) mod repeat;
 pub(crate) mod request;
 pub(crate) mod stat_files;
 pub(crate) mod tracepoint;
+pub(crate) mod wrapped;

@@ -6,15 +6,19 @@
 
 use crate::{
     account::Account,
-    sys::bdev::Key, //
+    sys::{
+        bdev::Key,
+        wrapped::Wrapped, //
+    }, //
 };
 use kernel::{
     prelude::*,
     sync::Arc, //
 };
 
-/// A device whose I/O is counted.
+/// A device whose I/O is counted. Aligned so that none lies across two cache lines.
 #[derive(Clone)]
+#[repr(align(32))]
 pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) account: Arc<Account>,
@@ -29,7 +33,7 @@ pub(crate) struct Entry {
 /// `places` has `2^(64 - shift)` elements, of which at least one is empty.
 pub(crate) struct Table {
     shift: u32,
-    places: KVec<Option<Entry>>,
+    places: Wrapped<Option<Entry>>,
 }
 
 impl Table {
@@ -39,42 +43,34 @@ impl Table {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(entries: &[Entry]) -> Result<Self> {
-        let size = (2 * entries.len()).next_power_of_two().max(2);
-        let mut places = KVec::with_capacity(size, GFP_KERNEL)?;
-        for _ in 0..size {
-            places.push(None, GFP_KERNEL)?;
-        }
+        let places = Wrapped::new((2 * entries.len()).max(2), || None)?;
         // INVARIANT: Twice as many places as entries, and never none.
         let mut table = Self {
-            shift: u64::BITS - size.trailing_zeros(),
+            shift: u64::BITS - places.len().trailing_zeros(),
             places,
         };
         for entry in entries {
-            let at = table.place(entry.key);
-            table.places[at] = Some(entry.clone());
+            let mut at = entry.key.hash(table.shift);
+            while table.places.at(at).is_some() {
+                at = at.wrapping_add(1);
+            }
+            *table.places.at_mut(at) = Some(entry.clone());
         }
         Ok(table)
-    }
-
-    /// Returns the place of `key`, or the empty one where it would be.
-    #[inline(always)]
-    fn place(&self, key: Key) -> usize {
-        let mask = self.places.len().wrapping_sub(1);
-        let mut at = key.hash(self.shift);
-        // Ends at an empty place, by the type invariants.
-        while let Some(Some(entry)) = self.places.get(at) {
-            if entry.key == key {
-                break;
-            }
-            at = at.wrapping_add(1) & mask;
-        }
-        at
     }
 
     /// Returns the entry of a device. Any context.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
-        self.places.get(self.place(key))?.as_ref()
+        let mut at = key.hash(self.shift);
+        // Ends at an empty place, by the type invariants.
+        loop {
+            let entry = self.places.at(at).as_ref()?;
+            if entry.key == key {
+                return Some(entry);
+            }
+            at = at.wrapping_add(1);
+        }
     }
 }
 

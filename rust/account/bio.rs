@@ -289,7 +289,11 @@ impl Account {
         group: StatGroup,
         sectors: u64,
     ) -> Time {
-        let (Some(bio), Some(time)) = (&self.bio, self.left(departure, now, now)) else {
+        let Some(time) = departure.commit(now, self) else {
+            self.orphan(now, now);
+            return Time::Kernels;
+        };
+        let Some(bio) = &self.bio else {
             return Time::Kernels;
         };
         slot::end(&self.cells.here(pin), time, group, time);

@@ -135,7 +135,7 @@ impl Account {
             return;
         };
         let mut strays = 0;
-        for leaves in &self.leaves {
+        for leaves in self.leaves.iter() {
             for _ in 0..leaves.device.in_flight() {
                 let _ = share
                     .busy
@@ -165,8 +165,8 @@ impl AtDevice<'_, Departure<'_>> {
     #[inline(always)]
     pub(crate) fn completed(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
-        let Some(time) = self.account.left(self.step, now, issued) else {
-            return now;
+        let Some(time) = self.step.commit(now, self.account) else {
+            return self.account.orphan(now, issued);
         };
         device::come_back(&share.cells.here(pin), time, group, issued);
         hist::count_span(&share.latency.0.here(pin), group, issued, time);
@@ -177,8 +177,8 @@ impl AtDevice<'_, Departure<'_>> {
     #[inline(always)]
     pub(crate) fn requeued(self, now: Nsec, pin: &Pinned, group: StatGroup, issued: Nsec) -> Nsec {
         let share = self.share;
-        let Some(time) = self.account.left(self.step, now, issued) else {
-            return now;
+        let Some(time) = self.step.commit(now, self.account) else {
+            return self.account.orphan(now, issued);
         };
         device::requeue(&share.cells.here(pin), time, group, issued);
         time

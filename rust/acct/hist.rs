@@ -41,7 +41,7 @@ const LONGEST: u64 = 1 << 38;
 /// The step's number in its octave has a leading one, which raises the octave's by [`STEPS`].
 #[inline(always)]
 pub const fn place(ns: u64) -> usize {
-    (raw_place(ns) - raw_place(SHORTEST)) as usize
+    raw_place(ns).wrapping_sub(raw_place(SHORTEST)) as usize
 }
 
 #[inline(always)]
@@ -49,7 +49,8 @@ const fn raw_place(ns: u64) -> u64 {
     let ns = if ns < SHORTEST { SHORTEST } else { ns };
     let ns = if ns > LONGEST { LONGEST } else { ns };
     let octave = ns.ilog2();
-    ((octave as u64) << STEP_BITS) + (ns >> (octave - STEP_BITS))
+    // Shifted up first: that is one shift by `octave` itself.
+    ((octave as u64) << STEP_BITS) + ((ns << STEP_BITS) >> octave)
 }
 
 /// Returns the shortest time, in ns, that is counted in a bucket, and the first that is not.

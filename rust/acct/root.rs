@@ -100,12 +100,9 @@ impl Root {
     #[inline(always)]
     pub fn arrive(&self, seen: Arriving, t: Nsec, clock: &impl Clock) -> Nsec {
         let Arriving(word) = seen;
-        // The way of a device with one queue; all else is out of line.
-        if word.rank() == IDLE {
-            let time = self.after_last(t);
-            if self.swap(word, word.begun(time)) {
-                return self.turned(time, t, clock);
-            }
+        // The turn is straight-line; all else is out of line.
+        if word.rank() == IDLE && t >= self.last() && self.swap(word, word.begun(t)) {
+            return self.turned(t);
         }
         self.arrive_beside(word, t, clock)
     }
@@ -114,17 +111,20 @@ impl Root {
     #[inline(never)]
     fn arrive_beside(&self, mut word: Word, mut t: Nsec, clock: &impl Clock) -> Nsec {
         loop {
-            let time = self.after_last(t);
+            let time = t.max(self.last());
             let next = match word.rank() {
                 IDLE => word.begun(time),
                 SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
                 rank => word.ranked(rank.wrapping_add(1)).renewed(),
             };
             if self.swap(word, next) {
-                return match word.rank() {
-                    IDLE => self.turned(time, t, clock),
-                    _ => placed(time, t, clock),
-                };
+                if word.rank() == IDLE {
+                    self.turned(time);
+                }
+                if time != t {
+                    clock.was_behind(time.since(t));
+                }
+                return time;
             }
             word = self.peek();
             t = clock.now();
@@ -164,11 +164,8 @@ impl Root {
     pub fn depart(&self, seen: Departing, t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         let Departing(word) = seen;
         // As in `arrive`.
-        if word.rank() == SOLE {
-            let time = self.after_last(t);
-            if self.swap(word, word.ended(time)) {
-                return Some(self.turned(time, t, clock));
-            }
+        if word.rank() == SOLE && t >= self.last() && self.swap(word, word.ended(t)) {
+            return Some(self.turned(t));
         }
         self.depart_beside(seen, t, clock)
     }
@@ -178,17 +175,20 @@ impl Root {
     fn depart_beside(&self, mut seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         loop {
             let Departing(word) = seen;
-            let time = self.after_last(t);
+            let time = t.max(self.last());
             let next = match word.rank() {
                 IDLE => return None,
                 SOLE => word.ended(time),
                 rank => word.ranked(rank.wrapping_sub(1)),
             };
             if self.swap(word, next) {
-                return Some(match word.rank() {
-                    SOLE => self.turned(time, t, clock),
-                    _ => placed(time, t, clock),
-                });
+                if word.rank() == SOLE {
+                    self.turned(time);
+                }
+                if time != t {
+                    clock.was_behind(time.since(t));
+                }
+                return Some(time);
             }
             seen = self.departing();
             t = clock.now();
@@ -223,19 +223,19 @@ impl Root {
         Word(self.word.load(Acquire))
     }
 
-    /// Returns clock time `t`, or that of the last turn if it is later.
+    /// Returns the time of the last turn, before which no event is placed.
     #[inline(always)]
-    fn after_last(&self, t: Nsec) -> Nsec {
+    fn last(&self) -> Nsec {
         // ORDERING: Relaxed. A hint: a stale one clamps less.
-        t.max(Nsec(self.last.load(Relaxed)))
+        Nsec(self.last.load(Relaxed))
     }
 
-    /// Keeps the time of a turn for [`Root::after_last`], and returns it as [`placed`] does.
+    /// Keeps the time of a turn for [`Root::last`], and returns it.
     #[inline(always)]
-    fn turned(&self, time: Nsec, t: Nsec, clock: &impl Clock) -> Nsec {
-        // ORDERING: Relaxed. See `after_last`: nothing relies on when, or whether, this is seen.
+    fn turned(&self, time: Nsec) -> Nsec {
+        // ORDERING: Relaxed. See `last`: nothing relies on when, or whether, this is seen.
         self.last.store(time.0, Relaxed);
-        placed(time, t, clock)
+        time
     }
 
     /// Replaces `old` by `new`, unless the word has changed.
@@ -245,15 +245,6 @@ impl Root {
         // it; acquire puts the clock that closes a period behind the departures before it.
         self.word.cmpxchg(old.0, new.0, Full).is_ok()
     }
-}
-
-/// Returns the time of an event that is through, and tells the clock if it had read an earlier `t`.
-#[inline(always)]
-fn placed(time: Nsec, t: Nsec, clock: &impl Clock) -> Nsec {
-    if time != t {
-        clock.was_behind(time.since(t));
-    }
-    time
 }
 
 #[cfg(any(test, CONFIG_KUNIT))]

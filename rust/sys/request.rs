@@ -55,20 +55,31 @@ impl RqRef<'_> {
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns whether the kernel will count the request at its start, which it is about to do.
+    /// Returns whether the request's queue counts I/O, so that the kernel is about to count the
+    /// start of this one unless it [is passthrough](Self::is_passthrough).
     ///
     /// The answer at the start holds to the end; later [`Self::is_counted`] tells.
     #[inline]
-    pub(crate) fn starts_counted(&self) -> bool {
-        let rq = self.get();
+    pub(crate) fn is_on_counting_queue(&self) -> bool {
         // SAFETY: A request's queue is live; a change of the bit waits until it is empty. The
         // constant is one.
-        let on = unsafe { (*rq.q).limits.features & helpers::blkacct_feat_io_stat != 0 };
-        let operation = rq.cmd_flags & REQ_OP_MASK;
-        let passthrough = operation == bindings::req_op_REQ_OP_DRV_IN
-            || operation == bindings::req_op_REQ_OP_DRV_OUT;
+        unsafe { (*self.get().q).limits.features & helpers::blkacct_feat_io_stat != 0 }
+    }
+
+    /// Returns whether this is a private command of the driver.
+    #[inline]
+    pub(crate) fn is_passthrough(&self) -> bool {
+        // One test finds both.
+        const _: () =
+            assert!(bindings::req_op_REQ_OP_DRV_OUT == bindings::req_op_REQ_OP_DRV_IN | 1);
+        self.op() & REQ_OP_MASK & !1 == bindings::req_op_REQ_OP_DRV_IN
+    }
+
+    /// Returns whether the kernel counts this passthrough request at its start, on a queue that
+    /// counts.
+    pub(crate) fn has_passthrough_stats(&self) -> bool {
         // SAFETY: Live by the type invariants.
-        on && (!passthrough || unsafe { helpers::blkacct_rq_passthrough_stats(self.0.as_ptr()) })
+        unsafe { helpers::blkacct_rq_passthrough_stats(self.0.as_ptr()) }
     }
 
     /// Returns whether the kernel counted the request at its start.
