@@ -6,7 +6,9 @@
 //! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
 
 mod bio;
+mod cells;
 mod device;
+mod histograms;
 #[cfg(CONFIG_KUNIT)]
 mod skew;
 mod stock;
@@ -28,9 +30,7 @@ use crate::{
         sgrp::StatGroup,
         slot::{
             self,
-            Cell,
-            Slot,
-            Slots, //
+            Cell, //
         },
         snap::Snapshot,
         wire, //
@@ -49,9 +49,7 @@ use crate::{
             TICK_NSEC, //
         },
         percpu::{
-            self,
             Counters,
-            Here,
             Pinned, //
         },
         wrapped::Wrapped, //
@@ -60,6 +58,7 @@ use crate::{
 use bio::BioShare;
 pub(crate) use device::AtDevice;
 use device::DeviceShare;
+use histograms::Histograms;
 use kernel::{
     new_mutex,
     prelude::*,
@@ -113,16 +112,21 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Makes an account for a device of a disk with `hardware_queues` queues; `device_side` is
-    /// whether what its driver has is counted as well. May sleep.
+    /// Makes an account for a device of a disk with `hardware_queues` queues; `appends` is whether
+    /// it is one that zone appends are for, and `device_side` whether what its driver has is
+    /// counted as well. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(hardware_queues: usize, device_side: bool) -> Result<Arc<Self>> {
-        let latency = Histograms::new()?;
+    pub(crate) fn new(
+        hardware_queues: usize,
+        appends: bool,
+        device_side: bool,
+    ) -> Result<Arc<Self>> {
+        let latency = Histograms::new(appends)?;
         let device = match device_side {
-            true => Some(DeviceShare::new()?),
+            true => Some(DeviceShare::new(appends)?),
             false => None,
         };
         Self::with(hardware_queues, Some(latency), device, None)
@@ -336,7 +340,7 @@ impl Account {
     #[inline(always)]
     fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
         if let Some(latency) = &self.latency {
-            hist::count_span(&latency.0.here(pin), group, start, end);
+            latency.count(pin, group, start, end);
         }
     }
 
@@ -364,7 +368,7 @@ impl Account {
 
     /// Takes a snapshot of what the core counts. Process context.
     pub(crate) fn core_snapshot(&self) -> Snapshot {
-        Snapshot::take(&self.busy, &self.queue, self, &Monotonic)
+        Snapshot::take(&self.busy, &self.queue, &self.cells, &Monotonic)
     }
 
     /// Takes a snapshot, with what the kernel counts filled in. Process context.
@@ -397,7 +401,7 @@ impl Account {
 
     /// Returns a group's histogram of latencies; `None` on a bio-based device. Process context.
     pub(crate) fn latency(&self, group: StatGroup) -> Option<hist::Counts> {
-        Some(hist::Counts::read(self.latency.as_ref()?, group))
+        Some(self.latency.as_ref()?.read(group))
     }
 
     /// Lets the 64-bit total catch up with the busy clock's 44 bits; to be called at least every
@@ -417,54 +421,5 @@ impl Clock for Account {
 
     fn was_behind(&self, ns: u64) {
         self.anomaly(&self.clamped, ns);
-    }
-}
-
-/// The latency histograms of all groups.
-struct Histograms(Counters<{ hist::CELLS }>);
-
-impl Histograms {
-    fn new() -> Result<Self> {
-        Ok(Self(Counters::new()?))
-    }
-}
-
-impl Slots for Histograms {
-    fn cpus(&self) -> impl Iterator<Item = usize> {
-        percpu::possible().map(|cpu| cpu as usize)
-    }
-
-    fn load(&self, cpu: usize, cell: Cell) -> u64 {
-        self.0.load(cpu as u32, cell.index())
-    }
-
-    fn relax(&self) {
-        percpu::resched_point();
-    }
-}
-
-impl<const N: usize> Slot for Here<'_, N> {
-    #[inline(always)]
-    fn add(&self, cell: Cell, n: u64) {
-        Here::add(self, cell.index(), n);
-    }
-
-    #[inline(always)]
-    fn count(&self, cell: Cell) {
-        Here::count(self, cell.index());
-    }
-}
-
-impl Slots for Account {
-    fn cpus(&self) -> impl Iterator<Item = usize> {
-        percpu::possible().map(|cpu| cpu as usize)
-    }
-
-    fn load(&self, cpu: usize, cell: Cell) -> u64 {
-        self.cells.load(cpu as u32, cell.index())
-    }
-
-    fn relax(&self) {
-        percpu::resched_point();
     }
 }

@@ -123,7 +123,11 @@ impl Device {
         if self.account.as_ref().is_none() {
             let queue = self.whole().bdev.queue();
             self.account.populate(if queue.is_request_based() {
-                Account::new(queue.hardware_queues(), self.hooks.has_device_side())?
+                Account::new(
+                    queue.hardware_queues(),
+                    queue.takes_zone_appends(),
+                    self.hooks.has_device_side(),
+                )?
             } else {
                 Account::for_bios()?
             });

@@ -47,7 +47,7 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) fn new() -> Result<Self> {
         let disk = Disk::new()?;
-        let (whole, part) = (Account::new(1, true)?, Account::new(1, true)?);
+        let (whole, part) = (Account::new(1, false, true)?, Account::new(1, false, true)?);
         whole.open_for_test();
         part.open_for_test();
         let entries = [

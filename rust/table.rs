@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn table(keys: core::ops::Range<usize>) -> Result<Table> {
-        let account = Account::new(1, true)?;
+        let account = Account::new(1, false, true)?;
         let mut entries = KVec::new();
         for number in keys {
             let entry = Entry {

@@ -24,11 +24,7 @@ use crate::{
             Classic,
             StatGroup, //
         },
-        slot::{
-            self,
-            Cell,
-            Slots, //
-        },
+        slot,
         snap::Snapshot,
         window::Windows,
         wire, //
@@ -90,20 +86,10 @@ pub(super) struct BioShare {
     wanted: Atomic<bool>,
 }
 
-impl Slots for BioShare {
-    fn cpus(&self) -> impl Iterator<Item = usize> {
-        percpu::possible().map(|cpu| cpu as usize)
-    }
-
-    fn load(&self, cpu: usize, cell: Cell) -> u64 {
-        self.cells.load(cpu as u32, cell.index())
-    }
-}
-
 impl BioShare {
     /// Returns the counts of each group, which do not step back.
     fn groups(&self, time: Nsec) -> [wire::Group; StatGroup::COUNT] {
-        let mut groups = bios::read(self, time).map(|(group, _)| group);
+        let mut groups = bios::read(&self.cells, time).map(|(group, _)| group);
         for (group, seen) in groups.iter_mut().zip(&self.nsecs) {
             group.nsecs = seen.extend(group.nsecs);
         }
@@ -338,7 +324,7 @@ impl Account {
             return;
         };
         let now = Monotonic.now();
-        let strays = bios::read(&**bio, now).map(|(_, in_flight)| in_flight);
+        let strays = bios::read(&bio.cells, now).map(|(_, in_flight)| in_flight);
         for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
             for _ in 0..strays {
                 bios::write_off(&bio.cells.here(pin), now, group);

@@ -7,8 +7,8 @@
 //! the inside out. So `device_ticks` never passes `io_ticks`.
 
 use super::{
-    Account,
-    Histograms, //
+    histograms::Histograms,
+    Account, //
 };
 use crate::{
     acct::{
@@ -25,16 +25,11 @@ use crate::{
             Nsec, //
         },
         sgrp::StatGroup,
-        slot::{
-            Cell,
-            Slots, //
-        },
         wire::DeviceSide, //
     },
     sys::{
         clock::Monotonic,
         percpu::{
-            self,
             Counters,
             Pinned, //
         }, //
@@ -51,33 +46,19 @@ pub(super) struct DeviceShare {
 }
 
 impl DeviceShare {
-    /// Makes one, with nothing at the driver. May sleep.
+    /// Makes one, with nothing at the driver; see [`Account::new`]. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new() -> Result<KBox<Self>> {
+    pub(super) fn new(appends: bool) -> Result<KBox<Self>> {
         let share = Self {
             busy: Busy::default(),
             cells: Counters::new()?,
             queue: Extended::default(),
-            latency: Histograms::new()?,
+            latency: Histograms::new(appends)?,
         };
         Ok(KBox::new(share, GFP_KERNEL)?)
-    }
-}
-
-impl Slots for DeviceShare {
-    fn cpus(&self) -> impl Iterator<Item = usize> {
-        percpu::possible().map(|cpu| cpu as usize)
-    }
-
-    fn load(&self, cpu: usize, cell: Cell) -> u64 {
-        self.cells.load(cpu as u32, cell.index())
-    }
-
-    fn relax(&self) {
-        percpu::resched_point();
     }
 }
 
@@ -120,13 +101,18 @@ impl Account {
     /// Reads the device side, if there is one. Process context.
     pub(crate) fn device_side(&self) -> Option<DeviceSide> {
         let share = self.device.as_deref()?;
-        Some(device::read(&share.busy, &share.queue, share, &Monotonic))
+        Some(device::read(
+            &share.busy,
+            &share.queue,
+            &share.cells,
+            &Monotonic,
+        ))
     }
 
     /// Returns the histogram of a group's times at the driver. Process context.
     pub(crate) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
         let share = self.device.as_deref()?;
-        Some(hist::Counts::read(&share.latency, group))
+        Some(share.latency.read(group))
     }
 
     /// Ends what is still counted as at the driver although the device is idle.
@@ -169,7 +155,7 @@ impl AtDevice<'_, Departure<'_>> {
             return self.account.orphan(now, issued);
         };
         device::come_back(&share.cells.here(pin), time, group, issued);
-        hist::count_span(&share.latency.0.here(pin), group, issued, time);
+        share.latency.count(pin, group, issued, time);
         time
     }
 

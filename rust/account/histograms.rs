@@ -23,8 +23,8 @@ use crate::{
     },
     sys::{
         atomic::{
-            Atomic,
             Acquire,
+            Atomic,
             Relaxed, //
         },
         percpu::{
@@ -127,7 +127,9 @@ impl Slots for Shared {
     }
 
     fn load(&self, _: usize, cell: Cell) -> u64 {
-        self.0.get(cell.index()).map_or(0, |count| count.load(Acquire))
+        self.0
+            .get(cell.index())
+            .map_or(0, |count| count.load(Acquire))
     }
 }
 

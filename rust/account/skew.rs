@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn an_end_before_its_start_takes_no_time() -> Result {
-        let account = Account::new(1, false)?;
+        let account = Account::new(1, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, behind(began), began);
         assert!(ended == began);
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_kernels_start_after_the_end_takes_no_time() -> Result {
-        let account = Account::new(1, false)?;
+        let account = Account::new(1, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = Nsec(began.0.wrapping_add(1000));
         // The kernel stamps the request itself, on a CPU whose clock is ahead.
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_start_before_the_last_end_is_not_busy_twice() -> Result {
-        let account = Account::new(1, false)?;
+        let account = Account::new(1, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, Nsec(began.0.wrapping_add(1000)), began);
         let again = start(&account, behind(ended));

@@ -13,7 +13,6 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::nsec::Nsec;
-use super::sgrp::StatGroup;
 use super::slot::{
     Cell,
     Slot,
@@ -26,10 +25,8 @@ use super::wire::{
 
 /// Buckets of an octave.
 pub const STEPS: u64 = 1 << STEP_BITS;
-/// Buckets of a histogram.
+/// Buckets of a histogram, a cell each. Zeroed cells are an empty one.
 pub const BUCKETS: usize = place(u64::MAX) + 1;
-/// Cells of the histograms of all groups. Zeroed cells are empty histograms.
-pub const CELLS: usize = StatGroup::COUNT * BUCKETS;
 
 const STEP_BITS: u32 = 2;
 /// The last step below 2^10 ns; its bucket takes all that is shorter, too.
@@ -73,15 +70,15 @@ const fn edge(place: usize) -> u64 {
 }
 
 /// Counts an I/O that took `ns`.
-#[inline]
-pub fn count(slot: &impl Slot, group: StatGroup, ns: u64) {
-    slot.count(Cell(group.index() * BUCKETS + place(ns)));
+#[inline(always)]
+pub fn count(slot: &impl Slot, ns: u64) {
+    slot.count(Cell(place(ns)));
 }
 
 /// Counts an I/O that took from `start` to `end`, or no time if that is earlier.
-#[inline]
-pub fn count_span(slot: &impl Slot, group: StatGroup, start: Nsec, end: Nsec) {
-    count(slot, group, end.since(start));
+#[inline(always)]
+pub fn count_span(slot: &impl Slot, start: Nsec, end: Nsec) {
+    count(slot, end.since(start));
 }
 
 /// The counts of a histogram, by place.
@@ -95,13 +92,12 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Adds up a group's histogram over all CPUs.
-    pub fn read(slots: &impl Slots, group: StatGroup) -> Self {
+    /// Adds up a histogram over all CPUs.
+    pub fn read(slots: &impl Slots) -> Self {
         let mut counts = Self::default();
         for cpu in slots.cpus() {
             for (place, sum) in counts.0.iter_mut().enumerate() {
-                let cell = Cell(group.index() * BUCKETS + place);
-                *sum = sum.wrapping_add(slots.load(cpu, cell));
+                *sum = sum.wrapping_add(slots.load(cpu, Cell(place)));
             }
             slots.relax();
         }
@@ -199,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_keep_out_of_each_other() {
+    fn a_latency_counts_once_in_its_bucket() {
         type Value = core::cell::Cell<u64>;
         /// Remembers the last cell that was added to.
         struct Last(Value);
@@ -210,12 +206,12 @@ mod tests {
             }
         }
         let last = Last(Value::new(0));
-        count_span(&last, StatGroup::Read, Nsec(5), Nsec(3));
+        count(&last, u64::MAX);
+        assert_eq!(last.0.get(), BUCKETS as u64 - 1);
+        count_span(&last, Nsec(5), Nsec(3));
         assert_eq!(last.0.get(), 0);
-        count(&last, StatGroup::DrvOut, u64::MAX);
-        assert_eq!(last.0.get(), CELLS as u64 - 1);
-        count(&last, StatGroup::Write, 0);
-        assert_eq!(last.0.get(), BUCKETS as u64);
+        count_span(&last, Nsec(5), Nsec(5005));
+        assert_eq!(last.0.get(), place(5000) as u64);
     }
 
     #[test]

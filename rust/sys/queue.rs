@@ -52,6 +52,12 @@ impl<'a> Queue<'a> {
         unsafe { (*self.0).nr_hw_queues as usize }.max(1)
     }
 
+    /// Returns whether zone appends are for this queue, by its limits as they are.
+    pub(crate) fn takes_zone_appends(&self) -> bool {
+        // SAFETY: Live by the type invariants. An integer, for which a stale value is as good.
+        unsafe { (&raw const (*self.0).limits.max_zone_append_sectors).read_volatile() != 0 }
+    }
+
     /// Locks the queue's limits for a change. May sleep; comes before every lock of ours.
     pub(crate) fn lock_limits(self) -> LockedLimits<'a> {
         let mut limits = pin_init::zeroed();
