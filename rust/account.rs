@@ -240,7 +240,6 @@ impl Account {
     /// freed without a completion.
     pub(crate) fn write_off(&self) {
         let stray = self.core_snapshot().in_flight;
-        let pin = Pinned::new();
         for leaves in self.leaves.iter() {
             for _ in 0..leaves.io.in_flight() {
                 let now = Monotonic.now();
@@ -249,6 +248,7 @@ impl Account {
                 self.anomaly(&self.lost_starts, now.since(opened));
             }
         }
+        let pin = Pinned::new();
         let here = self.cells.here(&pin);
         for (count, group) in [
             (stray.reads, StatGroup::Read),
@@ -258,8 +258,9 @@ impl Account {
                 slot::absorbed(&here, Monotonic.now(), group);
             }
         }
-        self.write_off_device(&pin);
-        self.write_off_bios(&pin);
+        drop(pin);
+        self.write_off_device();
+        self.write_off_bios();
     }
 
     /// Counts an anomaly that can have made times differ by `ns`.

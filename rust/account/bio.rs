@@ -319,15 +319,17 @@ impl Account {
     }
 
     /// Writes off what bios are counted as in flight.
-    pub(super) fn write_off_bios(&self, pin: &Pinned) {
+    pub(super) fn write_off_bios(&self) {
         let Some(bio) = &self.bio else {
             return;
         };
         let now = Monotonic.now();
+        // Before the pin, since a reading lets others run.
         let strays = bios::read(&bio.cells, now).map(|(_, in_flight)| in_flight);
+        let pin = Pinned::new();
         for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
             for _ in 0..strays {
-                bios::write_off(&bio.cells.here(pin), now, group);
+                bios::write_off(&bio.cells.here(&pin), now, group);
             }
         }
     }

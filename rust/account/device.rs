@@ -116,7 +116,7 @@ impl Account {
     }
 
     /// Ends what is still counted as at the driver although the device is idle.
-    pub(super) fn write_off_device(&self, pin: &Pinned) {
+    pub(super) fn write_off_device(&self) {
         let Some(share) = self.device.as_deref() else {
             return;
         };
@@ -131,7 +131,8 @@ impl Account {
             }
         }
         if strays > 0 {
-            device::write_off(&share.cells.here(pin), Monotonic.now(), strays);
+            let pin = Pinned::new();
+            device::write_off(&share.cells.here(&pin), Monotonic.now(), strays);
         }
     }
 }
