@@ -110,14 +110,16 @@ requeues_are_counted_and_errors() {
 # Each path has its own share; that of the disk above includes what it does itself.
 paths_are_measured_each_for_itself() {
 	local -A fast=() slow=() fast_before=() slow_before=()
+	local stock
 	add_dm two "0 131072 multipath 2 queue_mode mq 0 1 1 service-time 0 2 1 /dev/path1 1 /dev/path3 1"
+	read_two
+	stock=$(fio_mean read)
 	mode path1 2
 	mode path3 2
 	ours fast_before path1
 	ours slow_before path3
 	begin "$dm"
-	fio --name=a --filename="/dev/$dm" --direct=1 --rw=randread --bs=4k --ioengine=libaio \
-		--iodepth=4 --number_ios=400 --output-format=json >fio.json
+	read_two
 	end "$dm"
 	ours fast path1
 	ours slow path3
@@ -155,12 +157,13 @@ add_null path1 completion_nsec=$((1 * MS)) size=64
 add_null path3 completion_nsec=$((3 * MS)) size=64
 scsi=$(add_scsi 1)
 ktap_print_header
-ktap_set_plan 6
+ktap_set_plan 7
 ktap_test_result waiting_and_service_are_told_apart waiting_and_service_are_told_apart
 ktap_test_result percentiles_are_those_that_fio_sees percentiles_are_those_that_fio_sees
 ktap_test_result a_flush_is_counted_once a_flush_is_counted_once
 ktap_test_result a_write_that_flushes_is_counted_once a_write_that_flushes_is_counted_once
 ktap_test_result requeues_are_counted_and_errors requeues_are_counted_and_errors
 ktap_test_result paths_are_measured_each_for_itself paths_are_measured_each_for_itself
+ktap_test_result reading_is_cheap reading_is_cheap
 clean_up
 ktap_finished
