@@ -53,6 +53,24 @@ static void notrace blkacct_enter(unsigned long ip, unsigned long parent_ip,
 #endif
 }
 
+/*
+ * Picks the function @name. Without memory for it ftrace_set_filter() succeeds with a
+ * filter that is empty, which picks every function of the kernel.
+ */
+static int blkacct_set_filter(struct ftrace_ops *ops, const char *name)
+{
+	struct ftrace_hash *empty;
+	int err;
+
+	/* Leaves the one hash that stands for all empty ones. */
+	ftrace_free_filter(ops);
+	empty = rcu_access_pointer(ops->func_hash->filter_hash);
+	err = ftrace_set_filter(ops, (unsigned char *)name, strlen(name), 1);
+	if (err)
+		return err;
+	return rcu_access_pointer(ops->func_hash->filter_hash) == empty ? -ENOMEM : 0;
+}
+
 struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool replace);
 struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool replace)
 {
@@ -69,7 +87,7 @@ struct blkacct_hook *blkacct_hook_add(const char *name, void *target, bool repla
 		hook->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	/* Without it the hook would go silently when tracing is switched off. */
 	hook->ops.flags |= FTRACE_OPS_FL_PERMANENT;
-	err = ftrace_set_filter(&hook->ops, (unsigned char *)name, strlen(name), 1);
+	err = blkacct_set_filter(&hook->ops, name);
 	if (!err)
 		err = register_ftrace_function(&hook->ops);
 	if (err) {
