@@ -7,7 +7,7 @@ CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
 .PHONY: help modules install clean guest-modules tool demo bench bench-json \
-	bench-scale bench-native test check kunit test-debug test-host test-guest fmt
+	bench-scale bench-native test check kunit test-debug test-host test-guest test-trixie fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -69,6 +69,10 @@ test-debug: ## the module at work in a guest that checks locks, sleeps and leaks
 
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests
+
+test-trixie: tool ## a part of them on the stock kernel of Debian trixie, not in "test"
+	@tools/env/guest-modules stock-trixie
+	@tools/testing/guest-tests --kernel stock-trixie loading modes queue_iostats counts classic bio
 
 fmt: ## format the Rust files
 	rustfmt --edition 2021 $$(git ls-files 'rust/*.rs' 'tools/*.rs')

@@ -9,6 +9,8 @@ mod bio;
 mod cells;
 mod device;
 mod histograms;
+#[cfg(CONFIG_KUNIT)]
+mod skew;
 mod stock;
 
 use crate::{

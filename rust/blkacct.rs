@@ -16,6 +16,7 @@ mod account;
 mod acct;
 mod attrs;
 mod bio_events;
+mod compat;
 mod device_events;
 mod disk;
 mod events;
@@ -72,7 +73,7 @@ struct Blkacct {
 
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        let hooks = Hooks::find(*module_parameters::device.value() != 0)?;
+        let hooks = Hooks::find(compat::parameter(module_parameters::device.value()) != 0)?;
         let stat_files = watch(&hooks);
         let pace = hooks.pace().clone();
         let disks = Disks::new(hooks)?;
@@ -91,7 +92,7 @@ impl kernel::Module for Blkacct {
 
 /// Makes the kernel's own `io_ticks` exact in mode 2, unless that is not wanted or not possible.
 fn watch(hooks: &Arc<Hooks>) -> Option<Watched<Hooks>> {
-    if *module_parameters::classic.value() == 0 {
+    if compat::parameter(module_parameters::classic.value()) == 0 {
         return None;
     }
     match Watched::new(hooks.clone()) {

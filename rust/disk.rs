@@ -54,6 +54,9 @@ pub(crate) struct Switch {
     pub(crate) exact: bool,
     /// The disk goes: no more switches.
     pub(crate) gone: bool,
+    /// Partitions that could not be attached. The disk's numbers would lack their I/O, so there is
+    /// no mode 2 until they are gone.
+    pub(crate) missing: usize,
     /// The disk and its partitions.
     pub(crate) devices: KVec<Arc<Device>>,
 }
@@ -69,6 +72,7 @@ impl Device {
                 switch <- new_mutex!(Switch {
                     exact: false,
                     gone: false,
+                    missing: 0,
                     devices: KVec::new(),
                 }),
             }),
@@ -219,16 +223,19 @@ impl Disks {
             switch.devices.clear();
         }
     }
-}
 
-impl BlockDevices for Disks {
-    fn add(&self, bdev: Bdev) -> Result {
-        let disk = if bdev.key() == bdev.disk_key() {
-            None
-        } else {
-            let whole = bdev.disk_key();
-            Some(self.find(|each| each.key() == whole).ok_or(ENODEV)?)
-        };
+    /// Returns the disk of a partition; `None` if the device is no partition, or its disk is not
+    /// attached.
+    fn disk_of(&self, bdev: &Bdev) -> Option<Arc<Device>> {
+        let whole = bdev.disk_key();
+        match bdev.key() == whole {
+            true => None,
+            false => self.find(|each| each.key() == whole),
+        }
+    }
+
+    /// Gives a device its account and its files.
+    fn attach(&self, bdev: Bdev, disk: Option<Arc<Device>>) -> Result {
         let device = Device::new(bdev, disk, self.hooks.clone())?;
         self.join(&device)?;
         let attached = Directory::new(
@@ -247,6 +254,20 @@ impl BlockDevices for Disks {
         }
         attached
     }
+}
+
+impl BlockDevices for Disks {
+    fn add(&self, bdev: Bdev) -> Result {
+        let disk = self.disk_of(&bdev);
+        if disk.is_none() && bdev.key() != bdev.disk_key() {
+            return Err(ENODEV);
+        }
+        let added = self.attach(bdev, disk.clone());
+        if let (Err(_), Some(disk)) = (added, disk) {
+            mode::miss_partition(&disk);
+        }
+        added
+    }
 
     fn remove(&self, bdev: &Bdev) {
         let key = bdev.key();
@@ -258,6 +279,10 @@ impl BlockDevices for Disks {
             at.and_then(|at| attached.remove(at).ok())
         };
         let Some(Attached { device, directory }) = attached else {
+            if let Some(disk) = self.disk_of(bdev) {
+                let switch = &mut *disk.switch.lock();
+                switch.missing = switch.missing.saturating_sub(1);
+            }
             return;
         };
         // Waits for those who use a file, so without the list's lock; then no switch can come.

@@ -42,10 +42,6 @@ unsigned long blkacct_cpu_offset(void)
 	return __my_cpu_offset;
 }
 
-/* Bits of limits->features. */
-extern const u32 blkacct_feat_io_stat;
-const u32 blkacct_feat_io_stat = (__force u32)BLK_FEAT_IO_STAT;
-
 void blkacct_cond_resched(void);
 void blkacct_cond_resched(void)
 {
@@ -192,3 +188,6 @@ void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func)
 {
 	INIT_DELAYED_WORK(work, func);
 }
+
+/* Bits of limits->features. */
+const u32 blkacct_feat_io_stat = (__force u32)BLK_FEAT_IO_STAT;

@@ -108,7 +108,8 @@ pub(crate) fn of(device: &Device) -> Mode {
 /// # Errors
 ///
 /// `EOPNOTSUPP` for mode 2 on a disk whose I/O does not pass the hooks; `EBUSY` if the queue does
-/// not drain, or a bio-based disk has I/O in flight across too many switches; `ENODEV` if the disk goes; `ENOMEM`. Nothing has changed then.
+/// not drain, or a bio-based disk has I/O in flight across too many switches; `ENODEV` if the disk
+/// goes; `ENOMEM`, also while a partition is not attached for want of it. Nothing has changed then.
 pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
     let queue = disk.bdev().queue();
     // Before our own lock: a write to queue/iostats comes with this one held.
@@ -144,11 +145,29 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
     }
     let request_based = disk.bdev().queue().is_request_based();
     match (switch.exact, mode) {
+        (false, Mode::Exact) if switch.missing > 0 => Err(ENOMEM),
         (false, Mode::Exact) if request_based => begin(disk, switch, kernel),
         (false, Mode::Exact) => begin_bios(disk, switch, kernel),
         (true, Mode::Off | Mode::Stock) if request_based => end(disk, switch, kernel),
         (true, Mode::Off | Mode::Stock) => end_bios(switch, kernel),
         _ => kernel(None),
+    }
+}
+
+/// Ends mode 2 on a disk of which a partition could not be attached: its I/O would be missing. May
+/// sleep.
+pub(crate) fn miss_partition(disk: &Device) {
+    let ended = {
+        let switch = &mut *disk.switch().lock();
+        switch.missing = switch.missing.saturating_add(1);
+        match switch.exact {
+            true if disk.bdev().queue().is_request_based() => end(disk, switch, |_| Ok(())),
+            true => end_bios(switch, |_| Ok(())),
+            false => Ok(()),
+        }
+    };
+    if let Err(error) = ended {
+        pr_err!("a disk stays in mode 2 without one of its partitions ({error:?})\n");
     }
 }
 

@@ -41,6 +41,6 @@ impl Clock for Monotonic {
         // SAFETY: May be called in any context but NMI, where no block event happens.
         let now = unsafe { bindings::ktime_get() };
         // CLOCK_MONOTONIC starts at zero and is never negative.
-        Nsec(now.cast_unsigned())
+        Nsec(now as u64)
     }
 }

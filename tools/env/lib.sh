@@ -96,3 +96,12 @@ as_owner() {
 		unshare --user --map-auto --map-root-user "$@"
 	fi
 }
+
+# kernel_dir NAME: prints the directory of a kernel, as tools/env/kernel does, which it
+# calls. A name more is "stock-SUITE": the stock kernel of another suite than the guests'.
+kernel_dir() {
+	case $1 in
+	stock-*) BLKACCT_SUITE=${1#stock-} "$ENV_DIR/kernel" stock ;;
+	*) "$ENV_DIR/kernel" "$1" ;;
+	esac
+}

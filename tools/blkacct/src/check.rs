@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::snapshot;
 use crate::source::{Dev, Evidence, Format, Stream};
+use crate::watch;
 
 /// Runs the check.
 ///
@@ -27,6 +28,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if let Some(disk) = &args.live {
         let (truth, evidence, reported) = live::run(disk, args)?;
         return conclude(args, disk, &truth, &evidence, &reported);
+    }
+    if let Some(device) = &args.watch {
+        return watch::run(device, args);
     }
     match args.format {
         FileFormat::Case => cases(args),

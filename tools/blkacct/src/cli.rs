@@ -107,7 +107,7 @@ pub struct PathsArgs {
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true).args(["files", "live"])))]
+#[command(group(ArgGroup::new("what").required(true).args(["files", "live", "watch"])))]
 #[command(after_help = AFTER_CHECK)]
 pub struct CheckArgs {
     /// Cases, or one trace with --format; `-` is standard input
@@ -129,6 +129,15 @@ pub struct CheckArgs {
     /// Trace this disk now, and check what blkacct and the kernel report of it
     #[arg(long, value_name = "DISK")]
     pub live: Option<String>,
+
+    /// Read stat of this device again and again, and check that no two reads contradict each other
+    #[arg(long, value_name = "DEVICE")]
+    pub watch: Option<String>,
+
+    /// How often to read it
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "watch",
+          value_parser = clap::value_parser!(u64).range(2..))]
+    pub reads: u64,
 
     /// How long to trace
     #[arg(long, value_name = "N", default_value_t = 10, requires = "live",

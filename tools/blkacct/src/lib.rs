@@ -4,7 +4,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | what is asked | [`cli`], [`exit`] |
-//! | the commands | [`check`], [`stat`], [`latency`], [`paths`]; [`repeat`] |
+//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`]; [`repeat`] |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
 //! | what is reported | [`device`], [`snapshot`], [`diskstats`]; [`window`], [`histogram`] |
@@ -29,6 +29,7 @@ pub mod snapshot;
 pub mod source;
 pub mod stat;
 pub mod table;
+pub mod watch;
 pub mod window;
 
 use std::ffi::OsString;

@@ -203,6 +203,10 @@ ktap_test_result what_a_target_holds_back_is_told_and_left_to_the_kernel \
 ktap_test_result raid0_counts md_counts 0
 ktap_test_result raid1_counts md_counts 1
 ktap_test_result the_hooks_go_by_themselves the_hooks_go_by_themselves
-ktap_test_result without_ftrace_2_is_refused without_ftrace_2_is_refused
+if ftrace_can_be_off; then
+	ktap_test_result without_ftrace_2_is_refused without_ftrace_2_is_refused
+else
+	ktap_test_skip without_ftrace_2_is_refused "this kernel is never without"
+fi
 clean_up
 ktap_finished

@@ -22,7 +22,7 @@ make_file() { # GROUP
 # on the disk.
 writer() {
 	echo $BASHPID >"$GROUPS_DIR/$1/cgroup.procs"
-	while :; do
+	while [ ! -e "$MOUNTED/stop" ]; do
 		dd if=/dev/zero of="$MOUNTED/$1" bs=4k count=256 conv=notrunc oflag=dsync status=none
 	done
 }
@@ -44,8 +44,10 @@ measure() {
 	ours before disk
 	sleep $SECONDS_EACH
 	ours got disk
-	kill $one $two
-	wait $one $two || :
+	: >$MOUNTED/stop
+	wait $one $two
+	rm $MOUNTED/stop
+	sync -f $MOUNTED
 	since got before
 	eventually 10 is_idle disk
 	no_anomalies disk
@@ -60,7 +62,8 @@ idle_share() {
 
 # The writes that are done in a second of the driver's time, on average over all schedulers.
 per_driver_second() {
-	echo $((got[write.ios] * 1000000 / (got[device_ticks] / US)))
+	local writes=${got[write.ios]}
+	echo $((writes * 1000000 / (got[device_ticks] / US)))
 }
 
 without_idling() { # SCHEDULER [NAME=VALUE...]

@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/disks.sh"
 
 GUEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-MODULE=${BLKACCT_MODULE:-$GUEST_DIR/../../../build/stock/blkacct.ko}
+MODULE=${BLKACCT_MODULE:-$GUEST_DIR/../../../build/$BLKACCT_KERNEL/blkacct.ko}
 
 load_module() {
 	[ -d /sys/module/blkacct ] || insmod "$MODULE"
@@ -162,9 +162,34 @@ errno_of() {
 	echo "${said##*: }"
 }
 
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+# no_leaks: on the debug kernel, kmemleak finds nothing. It takes an object for lost when
+# two scans agree, and only 5 s after it was made.
+no_leaks() {
+	sleep 6
+	echo scan >$KMEMLEAK
+	echo scan >$KMEMLEAK
+	same "unreferenced" "$(cat $KMEMLEAK)" ""
+}
+
+# forget_leaks: those so far are not looked for any more.
+forget_leaks() {
+	no_leaks >/dev/null || :
+	echo clear >$KMEMLEAK
+}
+
 # hooks_are_gone: those on what bio-based drivers call.
 hooks_are_gone() {
 	! grep -q bdev_ /sys/kernel/tracing/enabled_functions
+}
+
+# ftrace_can_be_off: kernels from 7.3 on do not let it be switched off any more.
+ftrace_can_be_off() {
+	local said
+	said=$(errno_of /proc/sys/kernel/ftrace_enabled 0)
+	echo 1 >/proc/sys/kernel/ftrace_enabled
+	[ "$said" != "Operation not supported" ]
 }
 
 # eventually SECONDS COMMAND...: waits until COMMAND succeeds, at most so long.

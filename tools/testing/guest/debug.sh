@@ -1,22 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The guest's part of tools/testing/debug-guest: KTAP, as the other tests of this
-# directory, but on the kernel with the debug options, which has no modules but
+# The module at work on the kernel with the debug options, which has no modules but
 # null_blk and scsi_debug.
-export BLKACCT_MODULE
-BLKACCT_MODULE=$(cd "$(dirname "$0")/../../../build/kunit" && pwd)/blkacct.ko
 . "$(dirname "$0")/lib.sh"
-
-KMEMLEAK=/sys/kernel/debug/kmemleak
-
-# unreferenced: prints what kmemleak finds. It takes an object for lost when two scans
-# agree, and only 5 s after it was made.
-unreferenced() {
-	sleep 6
-	echo scan >$KMEMLEAK
-	echo scan >$KMEMLEAK
-	cat $KMEMLEAK
-}
 
 # start_readers DEVICE...: two of each device, until stop_readers or an error. This
 # kernel has not what fio needs.
@@ -80,8 +66,7 @@ next_mode() { # DEVICE...
 # code that runs but once has run.
 the_kernel_alone() {
 	work ""
-	unreferenced
-	echo clear >$KMEMLEAK
+	forget_leaks
 }
 
 the_module_comes_works_and_goes() {
@@ -102,16 +87,10 @@ the_module_goes_under_load() {
 	remove_null null_one
 }
 
-nothing_is_left_behind() {
-	local found
-	found=$(unreferenced)
-	same "unreferenced" "$found" ""
-}
-
 ktap_print_header
 ktap_set_plan 4
 ktap_test_result the_kernel_alone the_kernel_alone
 ktap_test_result the_module_comes_works_and_goes the_module_comes_works_and_goes
 ktap_test_result the_module_goes_under_load the_module_goes_under_load
-ktap_test_result nothing_is_left_behind nothing_is_left_behind
+ktap_test_result nothing_is_left_behind no_leaks
 ktap_finished
