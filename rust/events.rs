@@ -73,7 +73,7 @@ impl OnRequest for Start {
 
 #[inline(never)]
 fn start_passthrough(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-    if rq.is_on_counting_queue() && rq.has_passthrough_stats() {
+    if rq.starts_counted() {
         start_counted(devices, rq, probe);
     }
 }

@@ -24,7 +24,11 @@ use crate::{
             Classic,
             StatGroup, //
         },
-        slot,
+        slot::{
+            self,
+            Cell,
+            Slots, //
+        },
         snap::Snapshot,
         window::Windows,
         wire, //
@@ -86,10 +90,21 @@ pub(super) struct BioShare {
     wanted: Atomic<bool>,
 }
 
+/// Read where one must not sleep, too: at the hooks on the kernel's own files.
+impl Slots for BioShare {
+    fn cpus(&self) -> impl Iterator<Item = usize> {
+        self.cells.cpus()
+    }
+
+    fn load(&self, cpu: usize, cell: Cell) -> u64 {
+        Slots::load(&self.cells, cpu, cell)
+    }
+}
+
 impl BioShare {
     /// Returns the counts of each group, which do not step back.
     fn groups(&self, time: Nsec) -> [wire::Group; StatGroup::COUNT] {
-        let mut groups = bios::read(&self.cells, time).map(|(group, _)| group);
+        let mut groups = bios::read(self, time).map(|(group, _)| group);
         for (group, seen) in groups.iter_mut().zip(&self.nsecs) {
             group.nsecs = seen.extend(group.nsecs);
         }
@@ -324,8 +339,8 @@ impl Account {
             return;
         };
         let now = Monotonic.now();
-        // Before the pin, since a reading lets others run.
-        let strays = bios::read(&bio.cells, now).map(|(_, in_flight)| in_flight);
+        // Before the pin, since a reading may let others run.
+        let strays = bios::read(&**bio, now).map(|(_, in_flight)| in_flight);
         let pin = Pinned::new();
         for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
             for _ in 0..strays {

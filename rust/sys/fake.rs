@@ -114,8 +114,7 @@ impl<'d> Request<'d> {
 
     /// Does what `blk_account_io_start()` does after the event.
     pub(crate) fn kernel_starts(&mut self) {
-        let rq = self.get();
-        if rq.is_on_counting_queue() && (!rq.is_passthrough() || rq.has_passthrough_stats()) {
+        if self.get().starts_counted() {
             self.rq.rq_flags |= 1 << bindings::rqf_flags___RQF_IO_STAT;
             self.rq.part = self.bio.bi_bdev;
         }

@@ -55,10 +55,17 @@ impl RqRef<'_> {
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns whether the request's queue counts I/O, so that the kernel is about to count the
-    /// start of this one unless it [is passthrough](Self::is_passthrough).
+    /// Returns whether the kernel will count the request at its start, which it is about to do.
     ///
     /// The answer at the start holds to the end; later [`Self::is_counted`] tells.
+    pub(crate) fn starts_counted(&self) -> bool {
+        // SAFETY: Live by the type invariants.
+        let stats = || unsafe { helpers::blkacct_rq_passthrough_stats(self.0.as_ptr()) };
+        self.is_on_counting_queue() && (!self.is_passthrough() || stats())
+    }
+
+    /// Returns whether the request's queue counts I/O: that is all of [`Self::starts_counted`]
+    /// unless the request [is passthrough](Self::is_passthrough).
     #[inline]
     pub(crate) fn is_on_counting_queue(&self) -> bool {
         // SAFETY: A request's queue is live; a change of the bit waits until it is empty. The
@@ -73,13 +80,6 @@ impl RqRef<'_> {
         const _: () =
             assert!(bindings::req_op_REQ_OP_DRV_OUT == bindings::req_op_REQ_OP_DRV_IN | 1);
         self.op() & REQ_OP_MASK & !1 == bindings::req_op_REQ_OP_DRV_IN
-    }
-
-    /// Returns whether the kernel counts this passthrough request at its start, on a queue that
-    /// counts.
-    pub(crate) fn has_passthrough_stats(&self) -> bool {
-        // SAFETY: Live by the type invariants.
-        unsafe { helpers::blkacct_rq_passthrough_stats(self.0.as_ptr()) }
     }
 
     /// Returns whether the kernel counted the request at its start.
