@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory that fails, on the kernel that can let it: each allocation on the way into mode
-# 2, of a disk that comes and of the module's loading fails once. Nothing has changed
+# Memory that fails, on the kernel that can let it: one allocation after the other on the
+# way into mode 2, of a disk that comes and of the module's loading fails. Nothing has changed
 # then, and the next try is as if nothing had happened.
 . "$(dirname "$0")/lib.sh"
 
@@ -31,6 +31,15 @@ fail_within() {
 		echo "0x${leaks[1]}" >$DEBUG/$kind/reject-end
 	done
 	echo 0 >$DEBUG/fail_page_alloc/min-order
+	nowhere $DEBUG/fail_mempool_alloc
+	nowhere $DEBUG/fail_mempool_alloc_bulk
+}
+
+# nowhere DIRECTORY: a kind of fault that is not to be taken for those of memory, which the
+# nth would be: it is left to a place that is none.
+nowhere() {
+	echo 1 >"$1/require-start"
+	echo 2 >"$1/require-end"
 }
 
 fail_within_module() {
@@ -40,12 +49,22 @@ fail_within_module() {
 	fail_within "${text[0]}" "$(printf %x $(((0x${text[-1]} | 0xfff) + 1)))"
 }
 
+# add_firm_null NAME [ATTRIBUTE=VALUE...]: without faults of null_blk's own.
+add_firm_null() {
+	local directory
+	add_null "$@"
+	for directory in "/sys/kernel/config/nullb/$1"/*_inject; do
+		nowhere "$directory"
+	done
+}
+
 # each_fails LEAST TRY AFTER: calls TRY in a process of its own, again and again, each time
 # with another one of its allocations failing, and AFTER with the status of each; until
-# TRY has had all, of which there are at least LEAST.
+# TRY has had all, of which there are at least LEAST. Of those after the first 40, which are
+# the files of one device after the other, some.
 each_fails() {
 	trap 'echo "after allocation $nth failed, with status $status"' EXIT
-	for ((nth = 1; nth <= MOST; nth++)); do
+	for ((nth = 1; nth <= MOST; nth += nth < 40 ? 1 : 13)); do
 		echo 2 | tee $DEBUG/fail{slab,_page_alloc}/times >/dev/null
 		status=0
 		(
@@ -56,7 +75,7 @@ each_fails() {
 		"$3" "$status"
 	done
 	trap - EXIT
-	echo "$((nth - 1)) allocations of $2"
+	echo "at most $((nth - 1)) allocations of $2"
 	within "allocations" $((nth - 1)) "$1" $((MOST - 1))
 	[ "$status" = 0 ]
 }
@@ -65,42 +84,41 @@ into_mode_2() {
 	echo 2 >"$(sysfs "$tested")/blkacct/iostats"
 }
 
-# Either it is in mode 2 after all, or as before; then it can enter and leave it.
+# Either it is in mode 2 after all, or as before.
 is_as_before() { # STATUS
 	[ "$1" = 0 ] || same "mode" "$(mode "$tested")" "$before"
 	[ "$1" != 0 ] || same "mode" "$(mode "$tested")" 2
 	same "queue/iostats" "$(cat "$(sysfs "$tested")/queue/iostats")" "$(mode "$tested")"
-	[ "$1" = 0 ] || read_blocks "$tested" 1
-	counts_as_ever "$tested"
-	mode "$tested" "$before"
+	[ "$1" != 0 ] || mode "$tested" "$before"
 }
 
-# The first time an account is made, so each try is with a new disk.
-new_null() {
-	remove_null fresh
-	add_null fresh memory_backed=1
-	partition fresh
+# An account is made but once, so each try is with a new disk.
+is_as_before_and_anew() { # STATUS
+	is_as_before "$1"
+	renew fresh
+}
+
+renew() { # NAME
+	echo 0 >"/sys/kernel/config/nullb/$1/power"
+	echo 1 >"/sys/kernel/config/nullb/$1/power"
 }
 
 mode_2_of_a_new_disk() {
 	tested=fresh before=1
-	new_null
 	each_fails 10 into_mode_2 is_as_before_and_anew
-}
-
-is_as_before_and_anew() { # STATUS
-	is_as_before "$1"
-	new_null
+	counts_as_ever fresh
+	hooks_are_gone
 }
 
 mode_2_from_0() {
 	tested=fresh before=0
 	mode fresh 0
 	each_fails 3 into_mode_2 is_as_before
+	counts_as_ever fresh
 }
 
 new_dm() {
-	[ ! -e /dev/mapper/linear ] || remove_dm linear
+	! dmsetup info linear >/dev/null 2>&1 || remove_dm linear
 	add_dm linear "0 $(sectors under) linear /dev/under 0"
 	tested=$dm
 }
@@ -109,12 +127,13 @@ mode_2_of_a_new_bio_based_disk() {
 	before=1
 	new_dm
 	each_fails 10 into_mode_2 bios_are_as_before_and_anew
+	counts_as_ever "$tested"
+	remove_dm linear
+	hooks_are_gone
 }
 
 bios_are_as_before_and_anew() { # STATUS
 	is_as_before "$1"
-	remove_dm linear
-	eventually 10 hooks_are_gone
 	new_dm
 }
 
@@ -125,8 +144,7 @@ leave() {
 has_left() { # STATUS
 	same "status" "$1" 0
 	same "mode" "$(mode fresh)" 1
-	counts_as_ever fresh
-	no_anomalies under
+	mode fresh 2
 }
 
 # The other disk stays, so there is a table to be made anew.
@@ -134,19 +152,20 @@ leaving_mode_2_never_fails() {
 	mode under 2
 	mode fresh 2
 	each_fails 1 leave has_left
+	counts_as_ever fresh under
 	mode under 1
 }
 
 read_all() {
 	local file line
-	for file in "$(sysfs fresh)"/blkacct/* "$(sysfs fresh1)"/blkacct/*; do
+	for file in "$(sysfs fresh)"/blkacct/* "$(sysfs under)"/blkacct/*; do
 		mapfile -t line <"$file" || return
 	done
 }
 
 reading_takes_no_memory() {
 	mode fresh 2
-	read_blocks fresh1 10
+	read_blocks fresh 10
 	each_fails 0 read_all false
 }
 
@@ -158,9 +177,6 @@ come() {
 came() { # STATUS
 	same "status" "$1" 0
 	has_files_or_none comes
-	remove_null comes
-	add_null comes
-	counts_as_ever comes
 	make_ready
 }
 
@@ -175,9 +191,11 @@ make_ready() {
 }
 
 a_disk_that_comes() {
-	add_null comes
+	add_firm_null comes
 	make_ready
 	each_fails 20 come came
+	come
+	counts_as_ever comes
 	remove_null comes
 }
 
@@ -185,27 +203,32 @@ read_partitions() {
 	exec blockdev --rereadpt /dev/fresh
 }
 
-# Whatever became of the partition's own numbers, the disk counts all.
+# Without one of its partitions the disk would not count all, and so is not in mode 2.
 has_partitions() { # STATUS
-	local -A was=() now=()
 	same "status" "$1" 0
 	has_files_or_none fresh1
 	has_files_or_none fresh2
+	if [ ! -d "$(sysfs fresh1)/blkacct" ] || [ ! -d "$(sysfs fresh2)/blkacct" ]; then
+		same "mode" "$(mode fresh)" 1
+		same "2" "$(errno_of "$(sysfs fresh)/blkacct/iostats" 2)" "Cannot allocate memory"
+		blockdev --rereadpt /dev/fresh
+		mode fresh 2
+	fi
 	same "mode" "$(mode fresh)" 2
+}
+
+partitions_that_come_to_a_disk_in_mode_2() {
+	local -A was=() now=()
+	partition fresh
+	mode fresh 2
+	each_fails 20 read_partitions has_partitions
 	ours was fresh
 	read_blocks fresh1 10
 	read_blocks fresh2 10
 	ours now fresh
 	since now was
 	counted now read.ios=20 read.sectors=160
-	no_anomalies fresh
-}
-
-partitions_that_come_to_a_disk_in_mode_2() {
-	mode fresh 2
-	each_fails 20 read_partitions has_partitions
-	blockdev --rereadpt /dev/fresh
-	counts_as_ever fresh1
+	no_anomalies fresh fresh1 fresh2
 }
 
 load() {
@@ -236,8 +259,8 @@ clean_up() {
 }
 
 load_module
-add_null under memory_backed=1
-forget_leaks
+add_firm_null under
+add_firm_null fresh memory_backed=1
 fail_within_module
 ktap_print_header
 ktap_set_plan 9
