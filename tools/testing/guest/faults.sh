@@ -1,84 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory that fails, on the kernel that can let it: one allocation after the other on the
-# way into mode 2, of a disk that comes and of the module's loading fails. Nothing has changed
-# then, and the next try is as if nothing had happened.
+# Memory that fails: one allocation after the other on the way into mode 2, and of a disk or
+# a partition that comes. Nothing has changed then, and the next try is as if nothing had
+# happened.
 . "$(dirname "$0")/lib.sh"
-
-DEBUG=/sys/kernel/debug
-# More than there are on any of the ways, so that an endless one is seen.
-MOST=400
-
-# addresses SYMBOL: where a function of the kernel begins, and where the next one does.
-addresses() {
-	sort /proc/kallsyms | awk -v symbol="$1" '
-		begin && $1 != begin { print begin, $1; exit }
-		$3 == symbol && !begin { begin = $1 }'
-}
-
-# fail_within START END: allocations fail only in calls from this part of the kernel's text,
-# and never those of the leak detector, which would give up.
-fail_within() {
-	local kind leaks
-	read -ra leaks <<<"$(addresses __alloc_object)"
-	for kind in failslab fail_page_alloc; do
-		echo N >$DEBUG/$kind/ignore-gfp-wait
-		echo 0 >$DEBUG/$kind/verbose
-		echo 32 >$DEBUG/$kind/stacktrace-depth
-		echo "0x$1" >$DEBUG/$kind/require-start
-		echo "0x$2" >$DEBUG/$kind/require-end
-		echo "0x${leaks[0]}" >$DEBUG/$kind/reject-start
-		echo "0x${leaks[1]}" >$DEBUG/$kind/reject-end
-	done
-	echo 0 >$DEBUG/fail_page_alloc/min-order
-	nowhere $DEBUG/fail_mempool_alloc
-	nowhere $DEBUG/fail_mempool_alloc_bulk
-}
-
-# nowhere DIRECTORY: a kind of fault that is not to be taken for those of memory, which the
-# nth would be: it is left to a place that is none.
-nowhere() {
-	echo 1 >"$1/require-start"
-	echo 2 >"$1/require-end"
-}
-
-fail_within_module() {
-	local text
-	mapfile -t text < <(sed -nE 's/^(\w+) [tT] .*\[blkacct\]$/\1/p' /proc/kallsyms | sort)
-	# To the end of the last one's page.
-	fail_within "${text[0]}" "$(printf %x $(((0x${text[-1]} | 0xfff) + 1)))"
-}
-
-# add_firm_null NAME [ATTRIBUTE=VALUE...]: without faults of null_blk's own.
-add_firm_null() {
-	local directory
-	add_null "$@"
-	for directory in "/sys/kernel/config/nullb/$1"/*_inject; do
-		nowhere "$directory"
-	done
-}
-
-# each_fails LEAST TRY AFTER: calls TRY in a process of its own, again and again, each time
-# with another one of its allocations failing, and AFTER with the status of each; until
-# TRY has had all, of which there are at least LEAST. Of those after the first 40, which are
-# the files of one device after the other, some.
-each_fails() {
-	trap 'echo "after allocation $nth failed, with status $status"' EXIT
-	for ((nth = 1; nth <= MOST; nth += nth < 40 ? 1 : 13)); do
-		echo 2 | tee $DEBUG/fail{slab,_page_alloc}/times >/dev/null
-		status=0
-		(
-			echo "$nth" >/proc/thread-self/fail-nth
-			"$2"
-		) 2>/dev/null || status=$?
-		[ "$(cat $DEBUG/fail{slab,_page_alloc}/times | xargs)" != "2 2" ] || break
-		"$3" "$status"
-	done
-	trap - EXIT
-	echo "at most $((nth - 1)) allocations of $2"
-	within "allocations" $((nth - 1)) "$1" $((MOST - 1))
-	[ "$status" = 0 ]
-}
+. "$(dirname "$0")/faulty.sh"
 
 into_mode_2() {
 	echo 2 >"$(sysfs "$tested")/blkacct/iostats"
@@ -231,27 +157,6 @@ partitions_that_come_to_a_disk_in_mode_2() {
 	no_anomalies fresh fresh1 fresh2
 }
 
-load() {
-	exec insmod "$MODULE"
-}
-
-loaded_or_not() { # STATUS
-	[ "$1" = 0 ] || [ ! -d /sys/module/blkacct ]
-	[ "$1" != 0 ] || rmmod blkacct
-	same "hooks" "$(grep -c blkacct /sys/kernel/tracing/enabled_functions || :)" 0
-	same "directories" "$(find -L /sys/block -maxdepth 3 -name blkacct 2>/dev/null | wc -l)" 0
-}
-
-loading() {
-	local start end
-	read -r start end <<<"$(addresses do_one_initcall)"
-	unload_module
-	fail_within "$start" "$end"
-	each_fails 20 load loaded_or_not
-	counts_as_ever fresh
-	fail_within_module
-}
-
 clean_up() {
 	remove_dm linear 2>/dev/null
 	remove_null fresh under comes
@@ -263,7 +168,7 @@ add_firm_null under
 add_firm_null fresh memory_backed=1
 fail_within_module
 ktap_print_header
-ktap_set_plan 9
+ktap_set_plan 8
 ktap_test_result mode_2_of_a_new_disk mode_2_of_a_new_disk
 ktap_test_result mode_2_from_0 mode_2_from_0
 ktap_test_result mode_2_of_a_new_bio_based_disk mode_2_of_a_new_bio_based_disk
@@ -271,7 +176,6 @@ ktap_test_result leaving_mode_2_never_fails leaving_mode_2_never_fails
 ktap_test_result reading_takes_no_memory reading_takes_no_memory
 ktap_test_result a_disk_that_comes a_disk_that_comes
 ktap_test_result partitions_that_come_to_a_disk_in_mode_2 partitions_that_come_to_a_disk_in_mode_2
-ktap_test_result loading loading
 clean_up
 ktap_test_result nothing_is_left_behind no_leaks
 ktap_finished
