@@ -4,7 +4,7 @@
 
 DEBUG=/sys/kernel/debug
 # More than there are on any of the ways, so that an endless one is seen.
-MOST=400
+MOST=2000
 
 # addresses SYMBOL: where a function of the kernel begins, and where the next one does.
 addresses() {
@@ -58,10 +58,10 @@ add_firm_null() {
 # each_fails LEAST TRY AFTER: calls TRY in a process of its own, again and again, each time
 # with another one of its allocations failing, and AFTER with the status of each; until
 # TRY has had all, of which there are at least LEAST. Of those after the first 25, which are
-# the files of one device after the other, some.
+# the files of one device after the other, ever fewer.
 each_fails() {
 	trap 'echo "after allocation $nth failed, with status $status"' EXIT
-	for ((nth = 1; nth <= MOST; nth += nth < 25 ? 1 : 7)); do
+	for ((nth = 1; nth <= MOST; nth += nth < 25 ? 1 : nth / 4)); do
 		echo 2 | tee $DEBUG/fail{slab,_page_alloc}/times >/dev/null
 		status=0
 		(
