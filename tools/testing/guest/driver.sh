@@ -133,6 +133,32 @@ paths_are_measured_each_for_itself() {
 	within "the disk above" "${got[read.device_nsecs]}" \
 		$((${fast[read.nsecs]} + ${slow[read.nsecs]})) "${got[read.nsecs]}"
 	near "mean latency by fio" "$(fio_mean read)" $((${got[read.nsecs]} / 400))
+	# To measure it did not change it.
+	within "mean latency by fio, mode 1 against mode 2" "$stock" \
+		$(($(fio_mean read) * 99 / 100)) $(($(fio_mean read) * 101 / 100))
+}
+
+read_two() {
+	fio --name=a --filename="/dev/$dm" --direct=1 --rw=randread --bs=4k --ioengine=libaio \
+		--iodepth=4 --number_ios=400 --output-format=json >fio.json
+}
+
+# All files of a disk, as a monitor reads them: well below 1 ms of this CPU's time.
+reading_is_cheap() {
+	local ns
+	ns=$(python3 - "$(sysfs narrow)/blkacct" <<-'END'
+		import os, sys, time
+		files = [os.open(entry.path, os.O_RDONLY) for entry in os.scandir(sys.argv[1])]
+		for _ in range(3):
+		    before = time.monotonic_ns()
+		    for file in files:
+		        os.pread(file, 8192, 0)
+		    spent = time.monotonic_ns() - before
+		print(spent)
+	END
+	)
+	within "ns to read all files of a disk" "$ns" 1 $MS
+	echo "all files of a disk: $ns ns"
 }
 
 clean_up() {
