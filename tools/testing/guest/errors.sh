@@ -143,6 +143,8 @@ declare -A now=()
 add_null faulty submit_queues=2
 add_null under
 scsi=$(add_scsi 1 ndelay=1000000)
+# What one reader wants next can be merged with what the other wants.
+echo 2 | tee "$(sysfs "$scsi")/queue/nomerges" "$(sysfs faulty)/queue/nomerges" >/dev/null
 ktap_print_header
 ktap_set_plan 5
 ktap_test_result timeouts_are_errors timeouts_are_errors
