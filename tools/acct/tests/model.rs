@@ -33,8 +33,8 @@ const SECTORS: u64 = 8;
 struct Cpus([[Value<u64>; Cell::COUNT]; CPUS], Value<usize>);
 
 impl Slot for Cpus {
-    fn add(&self, cell: Cell, n: u64) {
-        let value = &self.0[self.1.get()][cell.index()];
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        let value = &self.0[self.1.get()][FIRST + nth];
         value.set(value.get().wrapping_add(n));
     }
 }
