@@ -86,7 +86,7 @@ pub(crate) struct Account {
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
     /// The driver's share, where it is wanted.
-    device: Option<KBox<DeviceShare>>,
+    device: Option<DeviceShare>,
     /// What a bio-based device has in addition.
     bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
@@ -135,7 +135,7 @@ impl Account {
     fn with(
         hardware_queues: usize,
         latency: Option<Histograms>,
-        device: Option<KBox<DeviceShare>>,
+        device: Option<DeviceShare>,
         bio: Option<KBox<BioShare>>,
     ) -> Result<Arc<Self>> {
         let leaves = Wrapped::new(hardware_queues.min(MAX_LEAVES), Leaves::default)?;

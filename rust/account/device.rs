@@ -51,14 +51,13 @@ impl DeviceShare {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new(appends: bool) -> Result<KBox<Self>> {
-        let share = Self {
+    pub(super) fn new(appends: bool) -> Result<Self> {
+        Ok(Self {
             busy: Busy::default(),
             cells: Counters::new()?,
             queue: Extended::default(),
             latency: Histograms::new(appends)?,
-        };
-        Ok(KBox::new(share, GFP_KERNEL)?)
+        })
     }
 }
 
@@ -73,7 +72,7 @@ impl Account {
     /// Begins an issue on a hardware queue. Read the clock next, then commit.
     #[inline(always)]
     pub(crate) fn issue(&self, hardware_queue: usize) -> Option<AtDevice<'_, Arrival<'_>>> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(AtDevice {
             account: self,
             share,
@@ -84,7 +83,7 @@ impl Account {
     /// Begins the return of a request from the driver. Read the clock next, then commit.
     #[inline(always)]
     pub(crate) fn come_back(&self, hardware_queue: usize) -> Option<AtDevice<'_, Departure<'_>>> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(AtDevice {
             account: self,
             share,
@@ -100,7 +99,7 @@ impl Account {
 
     /// Reads the device side, if there is one. Process context.
     pub(crate) fn device_side(&self) -> Option<DeviceSide> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(device::read(
             &share.busy,
             &share.queue,
@@ -111,13 +110,13 @@ impl Account {
 
     /// Returns the histogram of a group's times at the driver. Process context.
     pub(crate) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(share.latency.read(group))
     }
 
     /// Ends what is still counted as at the driver although the device is idle.
     pub(super) fn write_off_device(&self) {
-        let Some(share) = self.device.as_deref() else {
+        let Some(share) = self.device.as_ref() else {
             return;
         };
         let mut strays = 0;
