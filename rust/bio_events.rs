@@ -31,7 +31,7 @@ const LEAF: usize = 0;
 
 impl OnBio for Devices {
     fn start(&self, bio: &Bio, probe: &InProbe) {
-        let Some(entry) = self.get(probe).and_then(|devices| devices.find(bio.bdev)) else {
+        let Some(entry) = self.get(probe).find(bio.bdev) else {
             return;
         };
         let pin = Pinned::new();
@@ -50,7 +50,7 @@ impl OnBio for Devices {
 
     fn end(&self, bio: &Bio, sectors: u64, probe: &InProbe) -> Time {
         let mut time = Time::Kernels;
-        let Some(entry) = self.get(probe).and_then(|devices| devices.find(bio.bdev)) else {
+        let Some(entry) = self.get(probe).find(bio.bdev) else {
             return time;
         };
         let pin = Pinned::new();
@@ -118,8 +118,7 @@ mod tests {
                     disk: Some(whole.clone()),
                 },
             ];
-            let devices = Published::empty();
-            drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+            let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
             let rig = Self {
                 devices,
                 disk,

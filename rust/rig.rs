@@ -62,8 +62,7 @@ impl Rig {
                 disk: Some(whole.clone()),
             },
         ];
-        let devices = Published::empty();
-        drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+        let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
         Ok(Self {
             devices,
             disk,

@@ -30,9 +30,8 @@ pub(crate) struct Entry {
 ///
 /// # Invariants
 ///
-/// `places` has `2^(64 - shift)` elements, of which at least one is empty.
+/// At least one of `places` is empty.
 pub(crate) struct Table {
-    shift: u32,
     places: Wrapped<Option<Entry>>,
 }
 
@@ -45,12 +44,9 @@ impl Table {
     pub(crate) fn new(entries: &[Entry]) -> Result<Self> {
         let places = Wrapped::new((2 * entries.len()).max(2), || None)?;
         // INVARIANT: Twice as many places as entries, and never none.
-        let mut table = Self {
-            shift: u64::BITS - places.len().trailing_zeros(),
-            places,
-        };
+        let mut table = Self { places };
         for entry in entries {
-            let mut at = entry.key.hash(table.shift);
+            let mut at = entry.key.hash();
             while table.places.at(at).is_some() {
                 at = at.wrapping_add(1);
             }
@@ -62,14 +58,24 @@ impl Table {
     /// Returns the entry of a device. Any context.
     #[inline(always)]
     pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
-        let mut at = key.hash(self.shift);
+        let entry = self.places.at(key.hash()).as_ref()?;
+        if entry.key == key {
+            return Some(entry);
+        }
+        self.find_further(key)
+    }
+
+    /// Finds a device that others are in the way of.
+    #[inline(never)]
+    fn find_further(&self, key: Key) -> Option<&Entry> {
+        let mut at = key.hash();
         // Ends at an empty place, by the type invariants.
         loop {
+            at = at.wrapping_add(1);
             let entry = self.places.at(at).as_ref()?;
             if entry.key == key {
                 return Some(entry);
             }
-            at = at.wrapping_add(1);
         }
     }
 }
