@@ -28,10 +28,7 @@ use crate::{
     sys::{
         clock::Monotonic,
         percpu::Pinned,
-        request::{
-            self,
-            RqRef, //
-        },
+        request::RqRef,
         tracepoint::{
             Arguments,
             InProbe,
@@ -89,8 +86,6 @@ fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
     let to_inner = inner.issue(rq.hardware_queue());
     let mut now = Monotonic.now();
     rq.set_issued(now);
-    // The kernel may be about to stamp the issue: with this time, not the plug's older one.
-    request::set_plug_clock(now);
     // From the outside in, as at the start.
     if let Some(arrival) = to_outer {
         now = arrival.issued(now, &pin);

@@ -25,10 +25,7 @@ use crate::{
         clock::Monotonic,
         percpu::Pinned,
         published::Published,
-        request::{
-            self,
-            RqRef, //
-        },
+        request::RqRef,
         tracepoint::{
             InProbe,
             OnRequest, //
@@ -48,7 +45,7 @@ pub(crate) type Devices = Published<Table>;
 #[inline(always)]
 pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
     devices
-        .get(probe)?
+        .get(probe)
         .find(key)
         .filter(|entry| entry.account.is_counting())
 }
@@ -109,8 +106,7 @@ fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
     let to_outer = outer.map(|account| account.start(rq.hardware_queue()));
     let to_inner = inner.start(rq.hardware_queue());
     let mut now = Monotonic.now();
-    // The kernel is about to stamp the request: with this time, not the plug's older one.
-    request::set_plug_clock(now);
+    rq.set_started(now);
     let group = StatGroup::of(rq.op());
     // From the outside in: what is in flight on a partition is so on its disk.
     if let (Some(account), Some(arrival)) = (outer, to_outer) {
