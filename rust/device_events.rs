@@ -21,9 +21,13 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
-    events::{
+    events::Devices,
+    route::{
         counting,
-        Devices, //
+        deliver,
+        Either,
+        OnAccounts,
+        Route, //
     },
     sys::{
         clock::Monotonic,
@@ -61,37 +65,26 @@ impl OnRequest for Issue {
     #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         if let Some(entry) = staying(devices, rq, probe) {
-            match &entry.disk {
-                None => issue_on_disk(&entry.account, rq),
-                Some(disk) => issue_on_partition(&entry.account, disk, rq),
-            }
+            deliver::<Self>(entry, rq);
         }
     }
 }
 
-#[inline(never)]
-fn issue_on_disk(disk: &Account, rq: RqRef<'_>) {
-    issue(disk, None, rq);
-}
-
-#[inline(never)]
-fn issue_on_partition(partition: &Account, disk: &Account, rq: RqRef<'_>) {
-    issue(partition, Some(disk), rq);
-}
-
-#[inline(always)]
-fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
-    let pin = Pinned::new();
-    let to_outer = outer.and_then(|account| account.issue(rq.hardware_queue()));
-    let to_inner = inner.issue(rq.hardware_queue());
-    let mut now = Monotonic.now();
-    rq.set_issued(now);
-    // From the outside in, as at the start.
-    if let Some(arrival) = to_outer {
-        now = arrival.issued(now, &pin);
-    }
-    if let Some(arrival) = to_inner {
-        arrival.issued(now, &pin);
+impl OnAccounts for Issue {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        let to_outer = outer.and_then(|account| account.issue::<R>(rq.hardware_queue()));
+        let to_inner = inner.issue::<R>(rq.hardware_queue());
+        let mut now = Monotonic.now();
+        rq.set_issued(now);
+        // From the outside in, as at the start.
+        if let Some(arrival) = to_outer {
+            now = arrival.issued(now, &pin);
+        }
+        if let Some(arrival) = to_inner {
+            arrival.issued(now, &pin);
+        }
     }
 }
 
@@ -107,7 +100,7 @@ impl OnRequest for Requeue {
             return;
         };
         let pin = Pinned::new();
-        if let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) {
+        if let Some(stay) = Return::begin::<Either>(&entry.account, entry.disk.as_deref(), rq) {
             rq.set_returned();
             stay.requeued(Monotonic.now(), &pin);
         }
@@ -139,7 +132,7 @@ pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         return;
     };
     let pin = Pinned::new();
-    let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) else {
+    let Some(stay) = Return::begin::<Either>(&entry.account, entry.disk.as_deref(), rq) else {
         return;
     };
     let now = stay.completed(Monotonic.now(), &pin);
@@ -162,15 +155,15 @@ pub(crate) struct Return<'a> {
 impl<'a> Return<'a> {
     /// Begins the return of a request, if the driver has it. Read the clock next.
     #[inline(always)]
-    pub(crate) fn begin(
+    pub(crate) fn begin<R: Route>(
         inner: &'a Account,
         outer: Option<&'a Account>,
         rq: RqRef<'_>,
     ) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            inner: inner.come_back(rq.hardware_queue())?,
-            outer: outer.and_then(|account| account.come_back(rq.hardware_queue())),
+            inner: inner.come_back::<R>(rq.hardware_queue())?,
+            outer: outer.and_then(|account| account.come_back::<R>(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
         })
@@ -228,22 +221,23 @@ mod tests {
 
     #[test]
     fn a_request_is_at_the_driver_from_issue_to_completion() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        assert_eq!(device(&rig.whole), (0, 0));
-        rig.issue(&rq);
-        assert_eq!(device(&rig.whole), (1, 0));
-        assert_eq!(device(&rig.part), (1, 0));
-        time_passes();
-        rig.done(&rq);
-        assert_eq!(device(&rig.whole), (0, 1));
-        assert_eq!(device(&rig.part), (0, 1));
-        let write = StatGroup::Write.index();
-        let stat = rig.whole.core_snapshot().stat;
-        let side = side(&rig.whole);
-        assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
-        assert!(side.ticks <= stat.io_ticks);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            assert_eq!(device(&rig.whole), (0, 0));
+            rig.issue(&rq);
+            assert_eq!(device(&rig.whole), (1, 0));
+            assert_eq!(device(&rig.part), (1, 0));
+            time_passes();
+            rig.done(&rq);
+            assert_eq!(device(&rig.whole), (0, 1));
+            assert_eq!(device(&rig.part), (0, 1));
+            let write = StatGroup::Write.index();
+            let stat = rig.whole.core_snapshot().stat;
+            let side = side(&rig.whole);
+            assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
+            assert!(side.ticks <= stat.io_ticks);
+        }
         Ok(())
     }
 
@@ -261,19 +255,20 @@ mod tests {
 
     #[test]
     fn a_requeue_ends_a_stay_and_not_the_request() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        rig.issue(&rq);
-        rig.requeue(&rq);
-        assert_eq!(device(&rig.whole), (0, 0));
-        assert_eq!(counts(&rig.whole), (1, 0, 0));
-        assert_eq!(side(&rig.whole).requeues, 1);
-        // It fails while it waits, or is issued again.
-        rig.issue(&rq);
-        rig.done(&rq);
-        assert_eq!(device(&rig.whole), (0, 1));
-        assert_eq!(side(&rig.part).requeues, 1);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            rig.issue(&rq);
+            rig.requeue(&rq);
+            assert_eq!(device(&rig.whole), (0, 0));
+            assert_eq!(counts(&rig.whole), (1, 0, 0));
+            assert_eq!(side(&rig.whole).requeues, 1);
+            // It fails while it waits, or is issued again.
+            rig.issue(&rq);
+            rig.done(&rq);
+            assert_eq!(device(&rig.whole), (0, 1));
+            assert_eq!(side(&rig.part).requeues, 1);
+        }
         Ok(())
     }
 
@@ -353,14 +348,15 @@ mod tests {
 
     #[test]
     fn what_never_comes_back_is_written_off() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        rig.issue(&rq);
-        rig.whole.write_off();
-        assert_eq!(device(&rig.whole).0, 0);
-        assert_eq!(rig.whole.anomalies().lost_starts, 1);
-        assert!(rig.whole.anomalies().bound_ns > 0);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            rig.issue(&rq);
+            rig.whole.write_off();
+            assert_eq!(device(&rig.whole).0, 0);
+            assert_eq!(rig.whole.anomalies().lost_starts, 1);
+            assert!(rig.whole.anomalies().bound_ns > 0);
+        }
         Ok(())
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn table(keys: core::ops::Range<usize>) -> Result<Table> {
-        let account = Account::new(1, false, true)?;
+        let account = Account::new(1, true, false, true)?;
         let mut entries = KVec::new();
         for number in keys {
             let entry = Entry {

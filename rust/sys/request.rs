@@ -176,9 +176,9 @@ impl RqRef<'_> {
     /// Returns the number of the hardware queue the request is bound to, the same at its start
     /// and at its end.
     #[inline]
-    pub(crate) fn hardware_queue(&self) -> usize {
+    pub(crate) fn hardware_queue(&self) -> u32 {
         // SAFETY: A request that has been allocated is bound to a hardware context until freed.
-        unsafe { (*self.get().mq_hctx).queue_num as usize }
+        unsafe { (*self.get().mq_hctx).queue_num }
     }
 
     /// Returns the device that the kernel is about to count the request on: its bio's, or the
