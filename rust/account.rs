@@ -86,8 +86,10 @@ const MAX_LEAVES: usize = 256;
 #[pin_data]
 pub(crate) struct Account {
     busy: Busy,
-    /// The number of the hardware queue whose requests need no leaf.
-    direct: u32,
+    /// Whether most requests come through hardware queue 0.
+    single: bool,
+    /// The number of the hardware queue whose requests need no leaf, while events count.
+    direct: Atomic<u32>,
     /// Any other has the one its number leads to.
     leaves: Wrapped<Leaves>,
     cells: Counters<{ Cell::COUNT }>,
@@ -132,13 +134,12 @@ impl Account {
             true => Some(DeviceShare::new(appends)?),
             false => None,
         };
-        let direct = if single { 0 } else { NONE_DIRECT };
-        Self::with(hardware_queues, direct, Some(latency), device, None)
+        Self::with(hardware_queues, single, Some(latency), device, None)
     }
 
     fn with(
         hardware_queues: usize,
-        direct: u32,
+        single: bool,
         latency: Option<Histograms>,
         device: Option<DeviceShare>,
         bio: Option<KBox<BioShare>>,
@@ -148,7 +149,8 @@ impl Account {
         Arc::pin_init(
             pin_init!(Self {
                 busy: Busy::default(),
-                direct,
+                single,
+                direct: Atomic::new(NONE_DIRECT),
                 leaves,
                 cells,
                 latency,
@@ -175,6 +177,16 @@ impl Account {
         self.counting.load(Relaxed)
     }
 
+    fn set_counting(&self, counting: bool) {
+        self.counting.store(counting, Relaxed);
+        let direct = if counting && self.single {
+            0
+        } else {
+            NONE_DIRECT
+        };
+        self.direct.store(direct, Relaxed);
+    }
+
     /// Lets events count from now on. Nothing is in flight on a request-based device. With `classic`, the
     /// kernel's own `io_ticks` follows ours.
     pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
@@ -187,7 +199,7 @@ impl Account {
         if classic {
             bdev.borrow().park_stamp(true);
         }
-        self.counting.store(true, Relaxed);
+        self.set_counting(true);
     }
 
     /// Brings what the kernel shows of ours up to date. In a task.
@@ -222,7 +234,7 @@ impl Account {
         if let Some(bio) = &self.bio {
             return self.close_bios(bio, bdev);
         }
-        self.counting.store(false, Relaxed);
+        self.set_counting(false);
         if self.classic.load(Relaxed) {
             self.give_back(bdev.borrow());
         }
@@ -279,13 +291,15 @@ impl Account {
     /// As [`Self::open`], for a device that only a test has.
     #[cfg(CONFIG_KUNIT)]
     pub(crate) fn open_for_test(&self) {
-        self.counting.store(true, Relaxed);
+        self.set_counting(true);
     }
 
-    /// Returns whether requests of this hardware queue hold the busy clock directly.
+    /// Returns whether events count, and requests of this hardware queue hold the busy clock
+    /// directly.
     #[inline(always)]
     pub(crate) fn is_direct(&self, hardware_queue: u32) -> bool {
-        hardware_queue == self.direct
+        // ORDERING: Relaxed. As `counting`, with which it changes.
+        hardware_queue == self.direct.load(Relaxed)
     }
 
     #[inline(always)]

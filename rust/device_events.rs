@@ -30,6 +30,7 @@ use crate::{
         Route, //
     },
     sys::{
+        bdev::Key,
         clock::Monotonic,
         percpu::Pinned,
         request::RqRef,
@@ -43,16 +44,21 @@ use crate::{
 };
 use kernel::str::CStr;
 
-/// Returns the entry of the device on which a request's stay at the driver counts.
+/// Returns the device on which a request's stay at the driver counts.
 #[inline(always)]
-fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
+fn staying_on(rq: RqRef<'_>) -> Option<Key> {
     if rq.is_counted() {
-        counting(devices, rq.counted_on(), probe)
+        Some(rq.counted_on())
     } else if rq.is_internal_flush() {
-        counting(devices, rq.whole_disk(), probe)
+        Some(rq.whole_disk())
     } else {
         None
     }
+}
+
+/// Returns its entry.
+fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
+    counting(devices, staying_on(rq)?, probe)
 }
 
 /// A request goes to the driver.
@@ -64,8 +70,8 @@ impl OnRequest for Issue {
 
     #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        if let Some(entry) = staying(devices, rq, probe) {
-            deliver::<Self>(entry, rq);
+        if let Some(key) = staying_on(rq) {
+            deliver::<Self>(devices, key, rq, probe);
         }
     }
 }

@@ -21,7 +21,6 @@ use crate::{
         Return, //
     },
     route::{
-        counting,
         deliver,
         OnAccounts,
         Route, //
@@ -72,9 +71,7 @@ fn start_passthrough(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
 /// Starts a request that the kernel is about to count.
 #[inline(always)]
 fn start_counted(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-    if let Some(entry) = counting(devices, rq.starting_on(), probe) {
-        deliver::<Start>(entry, rq);
-    }
+    deliver::<Start>(devices, rq.starting_on(), rq, probe);
 }
 
 impl OnAccounts for Start {
@@ -168,22 +165,34 @@ fn end<E: End>(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     if !rq.is_counted() {
         return;
     }
-    if let Some(entry) = counting(devices, rq.counted_on(), probe) {
-        deliver::<Ends<E>>(entry, rq);
+    // Each with code of its own, as with the routes.
+    if rq.issued().is_some() {
+        deliver::<Returns<E>>(devices, rq.counted_on(), rq, probe);
+    } else {
+        deliver::<Ends<E>>(devices, rq.counted_on(), rq, probe);
     }
 }
 
+/// The end of a request that the driver does not have.
 struct Ends<E>(PhantomData<E>);
 
 impl<E: End> OnAccounts for Ends<E> {
     #[inline(always)]
     fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
         let pin = Pinned::new();
-        // Each with code of its own: straight-line.
-        match Return::begin::<R>(inner, outer, rq) {
-            None => leave::<E, R>(inner, outer, rq, None, &pin),
-            stay => leave::<E, R>(inner, outer, rq, stay, &pin),
-        }
+        leave::<E, R>(inner, outer, rq, None, &pin);
+    }
+}
+
+/// The end of a request that comes back from the driver with it.
+struct Returns<E>(PhantomData<E>);
+
+impl<E: End> OnAccounts for Returns<E> {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        let stay = Return::begin::<R>(inner, outer, rq);
+        leave::<E, R>(inner, outer, rq, stay, &pin);
     }
 }
 

@@ -9,13 +9,17 @@
 
 use crate::{
     account::Account,
-    events::Devices, //
+    events::Devices,
     sys::{
         bdev::Key,
         request::RqRef,
         tracepoint::InProbe, //
     },
-    table::Entry,
+    table::{
+        Entry,
+        Look,
+        Table, //
+    }, //
 };
 
 /// How a request holds the busy clock.
@@ -61,23 +65,38 @@ pub(crate) trait OnAccounts {
 }
 
 /// Returns the entry of a device whose events count.
-#[inline(always)]
 pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
-    devices
-        .get(probe)
-        .find(key)
-        .filter(|entry| entry.account.is_counting())
+    let entry = devices.get(probe).find(key)?;
+    entry.account.is_counting().then_some(entry)
 }
 
-/// Does what `E` does to the accounts of an entry.
+/// Does what `E` does to the accounts of the device of this key, if its events count.
 #[inline(always)]
-pub(crate) fn deliver<E: OnAccounts>(entry: &Entry, rq: RqRef<'_>) {
+pub(crate) fn deliver<E: OnAccounts>(devices: &Devices, key: Key, rq: RqRef<'_>, probe: &InProbe) {
+    let table = devices.get(probe);
+    match table.look(key) {
+        Look::Found(entry) => to_entry::<E>(entry, rq),
+        Look::Taken => further::<E>(table, key, rq),
+        Look::Nothing => (),
+    }
+}
+
+/// As [`deliver`], where another device is in the way.
+#[inline(never)]
+fn further<E: OnAccounts>(table: &Table, key: Key, rq: RqRef<'_>) {
+    if let Some(entry) = table.find(key) {
+        to_entry::<E>(entry, rq);
+    }
+}
+
+#[inline(always)]
+fn to_entry<E: OnAccounts>(entry: &Entry, rq: RqRef<'_>) {
+    let account = &entry.account;
     match &entry.disk {
-        None if entry.account.is_direct(rq.hardware_queue()) => {
-            on_disk::<E, Direct>(&entry.account, rq)
-        }
-        None => on_disk::<E, OnLeaf>(&entry.account, rq),
-        Some(disk) => on_partition::<E>(&entry.account, disk, rq),
+        None if account.is_direct(rq.hardware_queue()) => on_disk::<E, Direct>(account, rq),
+        _ if !account.is_counting() => (),
+        None => on_disk::<E, OnLeaf>(account, rq),
+        Some(disk) => on_partition::<E>(account, disk, rq),
     }
 }
 

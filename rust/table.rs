@@ -55,29 +55,38 @@ impl Table {
         Ok(table)
     }
 
-    /// Returns the entry of a device. Any context.
+    /// Looks where a device most likely is. Any context.
     #[inline(always)]
-    pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
-        let entry = self.places.at(key.hash()).as_ref()?;
-        if entry.key == key {
-            return Some(entry);
+    pub(crate) fn look(&self, key: Key) -> Look<'_> {
+        match self.places.at(key.hash()) {
+            Some(entry) if entry.key == key => Look::Found(entry),
+            Some(_) => Look::Taken,
+            None => Look::Nothing,
         }
-        self.find_further(key)
     }
 
-    /// Finds a device that others are in the way of.
-    #[inline(never)]
-    fn find_further(&self, key: Key) -> Option<&Entry> {
+    /// Returns the entry of a device. Any context.
+    pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
         let mut at = key.hash();
         // Ends at an empty place, by the type invariants.
         loop {
-            at = at.wrapping_add(1);
             let entry = self.places.at(at).as_ref()?;
             if entry.key == key {
                 return Some(entry);
             }
+            at = at.wrapping_add(1);
         }
     }
+}
+
+/// What is where a device most likely is.
+pub(crate) enum Look<'a> {
+    /// The device.
+    Found(&'a Entry),
+    /// Another: the device may be further on.
+    Taken,
+    /// Nothing: the device is not in the table.
+    Nothing,
 }
 
 #[cfg(CONFIG_KUNIT)]

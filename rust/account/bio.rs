@@ -7,10 +7,7 @@
 //! latencies are kept as sums; and the kernel keeps them in jiffies, so in mode 2 it is kept from
 //! adding any, and gets ours when somebody looks.
 
-use super::{
-    Account,
-    NONE_DIRECT, //
-};
+use super::Account;
 use crate::{
     acct::{
         bios,
@@ -164,13 +161,7 @@ impl Account {
             wanted: Atomic::new(false),
         };
         // All bios have one leaf, since there may be any number of them.
-        Self::with(
-            1,
-            NONE_DIRECT,
-            None,
-            None,
-            Some(KBox::new(share, GFP_KERNEL)?),
-        )
+        Self::with(1, false, None, None, Some(KBox::new(share, GFP_KERNEL)?))
     }
 
     /// Returns whether this is the account of a bio-based device.
