@@ -66,8 +66,9 @@ reads_in_a_plug_begin_one_by_one() {
 	batch=$((${got[read.nsecs]} / 100))
 	echo "a batch of 32 reads of 80 us: $((batch / US)) us; by iostats=1 $((stock * 10)) us"
 	# The sum of their times is the time in the queue, which starts and ends alone decide.
-	within "a batch" $batch $((got[time_in_queue] / 100 * 99 / 100)) $((got[time_in_queue] / 100 * 101 / 100))
-	within "iostats=1, us a batch" $((stock * 10)) $((batch / US * 105 / 100)) 100000
+	within "a batch" $batch $((got[time_in_queue] * 99 / 10000)) \
+		$((got[time_in_queue] * 101 / 10000))
+	within "iostats=1, us a batch" $((stock * 10)) $((batch * 105 / 100 / US)) 100000
 }
 
 # Prints the ms that the kernel adds for 100 plugs of 32 reads.
@@ -107,7 +108,7 @@ reading_256_disks_stalls_nobody() {
 	modprobe -r null_blk
 	modprobe null_blk nr_devices=256 irqmode=2 completion_nsec=1000000 submit_queues=1 gb=1
 	for number in {0..255}; do
-		mode nullb$number 2
+		mode "nullb$number" 2
 	done
 	"$GUEST_DIR/../evidence/readers.py" nullb0
 }
