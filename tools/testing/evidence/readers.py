@@ -3,8 +3,8 @@
 """readers.py DISK: what reading all statistics costs a reader of DISK on the same CPU.
 
 Reads 4 KiB at a time, alone and then beside a loop that reads every file of blkacct of every
-disk, open all the while as a monitor has them. Times are the machine's: in a guest whose time counts instructions they are the same in
-every run. Exit status 3 if a disk's files take 1 ms, or the reader loses 5 %.
+disk, open all the while as a monitor has them. Times are the machine's: in a guest whose time
+counts instructions they hardly differ between runs. Exit status 3 if a disk's files take 1 ms, or the reader loses 5 %.
 """
 
 import mmap
