@@ -6,6 +6,8 @@
 //! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
 
 mod bio;
+#[cfg(CONFIG_KUNIT)]
+mod cases;
 mod cells;
 mod device;
 mod histograms;
