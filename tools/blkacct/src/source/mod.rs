@@ -60,7 +60,7 @@ pub struct Event {
     pub rwbs: Rwbs,
     /// The first sector the event names.
     pub sector: u64,
-    /// How many sectors it names.
+    /// How many sectors it names; the end is a sector's number, too.
     pub sectors: u64,
 }
 

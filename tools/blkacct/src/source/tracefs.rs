@@ -136,6 +136,7 @@ fn request(mut text: Scan<'_>, dev: Dev, kind: Kind, time: u64) -> Option<Said> 
     let sector = text.number()?;
     text.expect(b"+")?;
     let sectors = text.number()?;
+    sector.checked_add(sectors)?;
     Some(Said::Event(Event {
         time,
         kind,
