@@ -81,7 +81,8 @@ a_disk_is_alone_in_its_mode() {
 }
 
 write_modes() { # SEED
-	local RANDOM=$1 round
+	local round
+	RANDOM=$1
 	for round in {1..25}; do
 		mode disk $((RANDOM % 3))
 	done
