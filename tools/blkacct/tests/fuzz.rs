@@ -128,7 +128,10 @@ proptest! {
         text.push(b'\n');
         // Few lines: all of them are within the window in which the order does not matter.
         if let Err(message) = read(format, &text) {
-            prop_assert_eq!(line_of(&message), Some(place + 1), "{}", message);
+            let line = line_of(&message).unwrap_or_default();
+            // The head of blkparse's totals tells of the lines behind it that they are no events.
+            let later = format == Format::Blkparse && line > place + 1;
+            prop_assert!(line == place + 1 || later, "{message}");
         }
     }
 
