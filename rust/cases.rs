@@ -106,7 +106,14 @@ mod tests {
     }
 
     fn play(steps: &[Step]) -> Result<bool> {
-        let rig = Rig::new()?;
+        let mut hold = true;
+        for rig in Rig::each()? {
+            hold &= play_on(&rig, steps)?;
+        }
+        Ok(hold)
+    }
+
+    fn play_on(rig: &Rig, steps: &[Step]) -> Result<bool> {
         let flush = rig.internal_flush()?;
         let mut flying = Flying(KVec::new());
         // The rig has one partition, which is the one that the case has I/O on.

@@ -18,7 +18,7 @@ texts_are_modes_or_change_nothing() {
 # Either the module is there with files that say so, or there is nothing of it.
 parameters_are_taken_or_the_module_is_not_there() {
 	local round name value said refused=0
-	local values=(0 1 2 255 256 -1 0x1 x "" " 1" 1x 99999999999999999999 1,1)
+	local values=(0 1 2 255 256 -1 0x1 x "" " 1" 1x 99999999999999999999 "1,1")
 	RANDOM=$SEED
 	echo "seed $SEED"
 	for round in {1..12}; do
