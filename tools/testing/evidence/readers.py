@@ -12,7 +12,7 @@ import os
 import resource
 import sys
 import time
-from multiprocessing import Process, Value
+from multiprocessing import get_context
 from pathlib import Path
 
 READS = 2000
@@ -50,11 +50,12 @@ def main(disk):
              if (each / "iostats").read_text() == "2\n"]
     files = [os.open(file, os.O_RDONLY) for each in disks for file in each.iterdir()]
     alone = reads_per_second(disk)
-    rounds, stop = Value("i", 0), Value("b", 0)
+    fork = get_context("fork")  # which leaves the files open
+    rounds, stop = fork.Value("i", 0), fork.Value("b", 0)
     begin = time.monotonic()
     read_once(files)
     each = (time.monotonic() - begin) / len(disks)
-    loop = Process(target=read_all, args=(files, rounds, stop))
+    loop = fork.Process(target=read_all, args=(files, rounds, stop))
     loop.start()
     beside = reads_per_second(disk)
     stop.value = 1

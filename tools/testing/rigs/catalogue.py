@@ -57,6 +57,12 @@ RIGS = {
         disk=lambda: nullcontext("sda"),
         load=fio("batch.fio"),
     ),
+    "short-pauses": Rig(
+        title="600 us reads, 300 us pauses",
+        disk=null_blk(600 * US),
+        load=rig("paced", "--ios=1000000", "--think-us=300"),
+        expected=share(600, 900),
+    ),
     "think": Rig(
         title="100 us reads, 4 ms pauses",
         disk=null_blk(100 * US),
