@@ -5,10 +5,12 @@
 //! Joins the core to per-CPU memory and to the counts that the kernel keeps exactly itself. Made
 //! when a device first enters mode 2 and kept while it lives, so that no counter starts over.
 
+mod anomalies;
 mod bio;
 mod cells;
 mod device;
 mod histograms;
+mod io;
 #[cfg(CONFIG_KUNIT)]
 mod skew;
 mod stock;
@@ -16,17 +18,13 @@ mod stock;
 use crate::{
     acct::{
         busy::{
-            Arrival,
             Busy,
             Departure, //
         },
         extended::Extended,
         hist,
         leaf::Leaves,
-        nsec::{
-            Clock,
-            Nsec, //
-        },
+        nsec::Clock,
         sgrp::StatGroup,
         slot::{
             self,
@@ -55,6 +53,7 @@ use crate::{
         wrapped::Wrapped, //
     }, //
 };
+use anomalies::Anomalies;
 use bio::BioShare;
 pub(crate) use device::AtDevice;
 use device::DeviceShare;
@@ -73,6 +72,9 @@ use stock::{
     Shown, //
 };
 
+/// No hardware queue has this number.
+const NONE_DIRECT: u32 = u32::MAX;
+
 /// More leaves than this do not make an event cheaper, only a device bigger.
 const MAX_LEAVES: usize = 256;
 
@@ -80,13 +82,17 @@ const MAX_LEAVES: usize = 256;
 #[pin_data]
 pub(crate) struct Account {
     busy: Busy,
-    /// A hardware queue has the one its number leads to.
+    /// Whether most requests come through hardware queue 0.
+    single: bool,
+    /// The number of the hardware queue whose requests need no leaf, while events count.
+    direct: Atomic<u32>,
+    /// Any other has the one its number leads to.
     leaves: Wrapped<Leaves>,
     cells: Counters<{ Cell::COUNT }>,
     /// Histograms of a request-based device.
     latency: Option<Histograms>,
     /// The driver's share, where it is wanted.
-    device: Option<KBox<DeviceShare>>,
+    device: Option<DeviceShare>,
     /// What a bio-based device has in addition.
     bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
@@ -97,13 +103,7 @@ pub(crate) struct Account {
     /// Whether events count. Changes only while nothing is in flight, and is only the mode's name
     /// for a bio-based device.
     counting: Atomic<bool>,
-    clamped: Atomic<u64>,
-    orphans: Atomic<u64>,
-    lost_starts: Atomic<u64>,
-    /// What the anomalies can have made any time differ by, in ns.
-    bound: Atomic<u64>,
-    /// When the account was opened last, in ns.
-    opened: Atomic<u64>,
+    anomalies: Anomalies,
     errors: Atomic<u64>,
     #[pin]
     kernel: Mutex<KernelShare>,
@@ -112,15 +112,16 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Makes an account for a device of a disk with `hardware_queues` queues; `appends` is whether
-    /// it is one that zone appends are for, and `device_side` whether what its driver has is
-    /// counted as well. May sleep.
+    /// Makes an account for a device of a disk with `hardware_queues` queues; `single` is whether
+    /// the first of them is all there is for most requests, `appends` whether it is one that zone
+    /// appends are for, and `device_side` whether what its driver has is counted as well. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
     pub(crate) fn new(
         hardware_queues: usize,
+        single: bool,
         appends: bool,
         device_side: bool,
     ) -> Result<Arc<Self>> {
@@ -129,13 +130,14 @@ impl Account {
             true => Some(DeviceShare::new(appends)?),
             false => None,
         };
-        Self::with(hardware_queues, Some(latency), device, None)
+        Self::with(hardware_queues, single, Some(latency), device, None)
     }
 
     fn with(
         hardware_queues: usize,
+        single: bool,
         latency: Option<Histograms>,
-        device: Option<KBox<DeviceShare>>,
+        device: Option<DeviceShare>,
         bio: Option<KBox<BioShare>>,
     ) -> Result<Arc<Self>> {
         let leaves = Wrapped::new(hardware_queues.min(MAX_LEAVES), Leaves::default)?;
@@ -143,6 +145,8 @@ impl Account {
         Arc::pin_init(
             pin_init!(Self {
                 busy: Busy::default(),
+                single,
+                direct: Atomic::new(NONE_DIRECT),
                 leaves,
                 cells,
                 latency,
@@ -152,11 +156,7 @@ impl Account {
                 given: Atomic::new(0),
                 classic: Atomic::new(false),
                 counting: Atomic::new(false),
-                clamped: Atomic::new(0),
-                orphans: Atomic::new(0),
-                lost_starts: Atomic::new(0),
-                bound: Atomic::new(0),
-                opened: Atomic::new(0),
+                anomalies: Anomalies::default(),
                 errors: Atomic::new(0),
                 kernel <- new_mutex!(KernelShare::default()),
                 shown <- new_mutex!(Shown::default()),
@@ -173,19 +173,29 @@ impl Account {
         self.counting.load(Relaxed)
     }
 
+    fn set_counting(&self, counting: bool) {
+        self.counting.store(counting, Relaxed);
+        let direct = if counting && self.single {
+            0
+        } else {
+            NONE_DIRECT
+        };
+        self.direct.store(direct, Relaxed);
+    }
+
     /// Lets events count from now on. Nothing is in flight on a request-based device. With `classic`, the
     /// kernel's own `io_ticks` follows ours.
     pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
+        self.anomalies.opened();
         if let Some(bio) = &self.bio {
             return self.open_bios(bio, bdev, classic);
         }
         self.kernel.lock().base = Some(bdev.kernel_counts());
-        self.opened.store(Monotonic.now().0, Relaxed);
         self.classic.store(classic, Relaxed);
         if classic {
             bdev.borrow().park_stamp(true);
         }
-        self.counting.store(true, Relaxed);
+        self.set_counting(true);
     }
 
     /// Brings what the kernel shows of ours up to date. In a task.
@@ -220,7 +230,7 @@ impl Account {
         if let Some(bio) = &self.bio {
             return self.close_bios(bio, bdev);
         }
-        self.counting.store(false, Relaxed);
+        self.set_counting(false);
         if self.classic.load(Relaxed) {
             self.give_back(bdev.borrow());
         }
@@ -242,11 +252,11 @@ impl Account {
         let stray = self.core_snapshot().in_flight;
         for leaves in self.leaves.iter() {
             for _ in 0..leaves.io.in_flight() {
-                let now = Monotonic.now();
-                let _ = self.busy.end(&leaves.io).commit(now, &Monotonic);
-                let opened = Nsec(self.opened.load(Relaxed));
-                self.anomaly(&self.lost_starts, now.since(opened));
+                self.lose(self.busy.end(&leaves.io));
             }
+        }
+        while self.busy.is_busy() {
+            self.lose(self.busy.end_direct());
         }
         let pin = Pinned::new();
         let here = self.cells.here(&pin);
@@ -263,103 +273,21 @@ impl Account {
         self.write_off_bios();
     }
 
-    /// Counts an anomaly that can have made times differ by `ns`.
-    #[cold]
-    fn anomaly(&self, which: &Atomic<u64>, ns: u64) {
-        which.add(1, Relaxed);
-        self.bound.add(ns, Relaxed);
+    fn lose(&self, departure: Departure<'_>) {
+        let now = Monotonic.now();
+        let _ = departure.commit(now, &Monotonic);
+        self.anomalies.lost_start(now);
+    }
+
+    #[cfg(CONFIG_KUNIT)]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.is_busy()
     }
 
     /// As [`Self::open`], for a device that only a test has.
     #[cfg(CONFIG_KUNIT)]
     pub(crate) fn open_for_test(&self) {
-        self.counting.store(true, Relaxed);
-    }
-
-    #[inline(always)]
-    fn leaves(&self, hardware_queue: usize) -> &Leaves {
-        self.leaves.at(hardware_queue)
-    }
-
-    /// Begins a start on a hardware queue; see [`Busy::start`].
-    #[inline(always)]
-    pub(crate) fn start(&self, hardware_queue: usize) -> Arrival<'_> {
-        self.busy.start(&self.leaves(hardware_queue).io)
-    }
-
-    /// Begins an end on a hardware queue; see [`Busy::end`].
-    #[inline(always)]
-    pub(crate) fn end(&self, hardware_queue: usize) -> Departure<'_> {
-        self.busy.end(&self.leaves(hardware_queue).io)
-    }
-
-    /// Completes a start and books it; returns its time.
-    #[inline(always)]
-    pub(crate) fn started(
-        &self,
-        arrival: Arrival<'_>,
-        now: Nsec,
-        pin: &Pinned,
-        group: StatGroup,
-        sectors: impl FnOnce() -> u64,
-    ) -> Nsec {
-        let time = arrival.commit(now, self);
-        slot::start(&self.cells.here(pin), time, group, sectors);
-        time
-    }
-
-    /// Counts the end at `now` of what was not in flight, and returns `now`. The kernel started it
-    /// at `start_time`.
-    #[cold]
-    fn orphan(&self, now: Nsec, start_time: Nsec) -> Nsec {
-        self.anomaly(&self.orphans, now.since(start_time));
-        now
-    }
-
-    /// Completes an end by completion and books it; returns its time.
-    #[inline(always)]
-    pub(crate) fn done(
-        &self,
-        departure: Departure<'_>,
-        now: Nsec,
-        pin: &Pinned,
-        group: StatGroup,
-        start_time: Nsec,
-    ) -> Nsec {
-        let Some(time) = departure.commit(now, self) else {
-            return self.orphan(now, start_time);
-        };
-        if time < start_time {
-            self.anomaly(&self.clamped, start_time.since(time));
-        }
-        slot::end(&self.cells.here(pin), time, group, start_time);
-        self.took(pin, group, start_time, time);
-        time
-    }
-
-    /// Counts a latency from `start` to `end` in the histogram of its group.
-    #[inline(always)]
-    fn took(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
-        if let Some(latency) = &self.latency {
-            latency.count(pin, group, start, end);
-        }
-    }
-
-    /// Completes an end by a merge into another request and books it; returns its time.
-    #[inline(always)]
-    pub(crate) fn merged(
-        &self,
-        departure: Departure<'_>,
-        now: Nsec,
-        pin: &Pinned,
-        group: StatGroup,
-        start_time: Nsec,
-    ) -> Nsec {
-        let Some(time) = departure.commit(now, self) else {
-            return self.orphan(now, start_time);
-        };
-        slot::absorbed(&self.cells.here(pin), time, group);
-        time
+        self.set_counting(true);
     }
 
     /// Counts an error. Any context.
@@ -391,13 +319,7 @@ impl Account {
 
     /// Returns the anomalies so far. Any context.
     pub(crate) fn anomalies(&self) -> wire::Anomalies {
-        wire::Anomalies {
-            clamped: self.clamped.load(Relaxed),
-            orphans: self.orphans.load(Relaxed),
-            lost_starts: self.lost_starts.load(Relaxed),
-            late_starts: self.late_starts(),
-            bound_ns: self.bound.load(Relaxed),
-        }
+        self.anomalies.read(self.late_starts())
     }
 
     /// Returns a group's histogram of latencies; `None` on a bio-based device. Process context.
@@ -405,22 +327,10 @@ impl Account {
         Some(self.latency.as_ref()?.read(group))
     }
 
-    /// Lets the 64-bit total catch up with the busy clock's 44 bits; to be called at least every
-    /// 2.4 hours. Any context.
+    /// Lets the 64-bit totals catch up with the busy clocks' 42 bits; to be called at least every
+    /// 36 minutes. Any context.
     pub(crate) fn catch_up(&self) {
         self.busy.read(&Monotonic);
-        self.device_side();
-    }
-}
-
-/// The clock of the account's events.
-impl Clock for Account {
-    #[inline]
-    fn now(&self) -> Nsec {
-        Monotonic.now()
-    }
-
-    fn was_behind(&self, ns: u64) {
-        self.anomaly(&self.clamped, ns);
+        self.catch_up_device();
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         sgrp::StatGroup, //
     },
     events::Devices,
+    route::OnLeaf,
     sys::{
         bio_acct::{
             Bio,
@@ -27,11 +28,11 @@ use crate::{
 };
 
 /// All bio-based devices have one leaf.
-const LEAF: usize = 0;
+const LEAF: u32 = 0;
 
 impl OnBio for Devices {
     fn start(&self, bio: &Bio, probe: &InProbe) {
-        let Some(entry) = self.get(probe).and_then(|devices| devices.find(bio.bdev)) else {
+        let Some(entry) = self.get(probe).find(bio.bdev) else {
             return;
         };
         let pin = Pinned::new();
@@ -39,7 +40,7 @@ impl OnBio for Devices {
         let late = jiffies().wrapping_sub(bio.start_time);
         let levels = [entry.disk.as_ref(), Some(&entry.account)]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
-        let arrivals = levels.map(|account| Some(account?.start(LEAF)));
+        let arrivals = levels.map(|account| Some(account?.start::<OnLeaf>(LEAF)));
         let now = Monotonic.now();
         for (account, arrival) in levels.into_iter().zip(arrivals) {
             if let (Some(account), Some(arrival)) = (account, arrival) {
@@ -50,18 +51,20 @@ impl OnBio for Devices {
 
     fn end(&self, bio: &Bio, sectors: u64, probe: &InProbe) -> Time {
         let mut time = Time::Kernels;
-        let Some(entry) = self.get(probe).and_then(|devices| devices.find(bio.bdev)) else {
+        let Some(entry) = self.get(probe).find(bio.bdev) else {
             return time;
         };
         let pin = Pinned::new();
         let group = StatGroup::of(bio.op);
         let levels = [Some(&entry.account), entry.disk.as_ref()]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
-        let departures = levels.map(|account| Some(account?.end(LEAF)));
+        let departures = levels.map(|account| Some(account?.end::<OnLeaf>(LEAF)));
         let now = Monotonic.now();
         for (account, departure) in levels.into_iter().zip(departures) {
             if let (Some(account), Some(departure)) = (account, departure) {
-                if account.bio_done(departure, now, &pin, group, sectors) == Time::Ours {
+                if account.bio_done(departure, now, &pin, group, sectors, bio.start_time)
+                    == Time::Ours
+                {
                     // The kernel keeps, or not, the time of both levels at once.
                     time = Time::Ours;
                 }
@@ -118,8 +121,7 @@ mod tests {
                     disk: Some(whole.clone()),
                 },
             ];
-            let devices = Published::empty();
-            drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+            let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
             let rig = Self {
                 devices,
                 disk,

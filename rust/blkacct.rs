@@ -24,6 +24,7 @@ mod hooks;
 mod mode;
 #[cfg(CONFIG_KUNIT)]
 mod rig;
+mod route;
 mod sys;
 mod table;
 

@@ -21,17 +21,19 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
-    events::{
+    events::Devices,
+    route::{
         counting,
-        Devices, //
+        deliver,
+        Either,
+        OnAccounts,
+        Route, //
     },
     sys::{
+        bdev::Key,
         clock::Monotonic,
         percpu::Pinned,
-        request::{
-            self,
-            RqRef, //
-        },
+        request::RqRef,
         tracepoint::{
             Arguments,
             InProbe,
@@ -42,16 +44,21 @@ use crate::{
 };
 use kernel::str::CStr;
 
-/// Returns the entry of the device on which a request's stay at the driver counts.
+/// Returns the device on which a request's stay at the driver counts.
 #[inline(always)]
-fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
+fn staying_on(rq: RqRef<'_>) -> Option<Key> {
     if rq.is_counted() {
-        counting(devices, rq.counted_on(), probe)
+        Some(rq.counted_on())
     } else if rq.is_internal_flush() {
-        counting(devices, rq.whole_disk(), probe)
+        Some(rq.whole_disk())
     } else {
         None
     }
+}
+
+/// Returns its entry.
+fn staying<'p>(devices: &Devices, rq: RqRef<'_>, probe: &'p InProbe) -> Option<&'p Entry> {
+    counting(devices, staying_on(rq)?, probe)
 }
 
 /// A request goes to the driver.
@@ -63,40 +70,27 @@ impl OnRequest for Issue {
 
     #[inline(always)]
     fn event(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-        if let Some(entry) = staying(devices, rq, probe) {
-            match &entry.disk {
-                None => issue_on_disk(&entry.account, rq),
-                Some(disk) => issue_on_partition(&entry.account, disk, rq),
-            }
+        if let Some(key) = staying_on(rq) {
+            deliver::<Self>(devices, key, rq, probe);
         }
     }
 }
 
-#[inline(never)]
-fn issue_on_disk(disk: &Account, rq: RqRef<'_>) {
-    issue(disk, None, rq);
-}
-
-#[inline(never)]
-fn issue_on_partition(partition: &Account, disk: &Account, rq: RqRef<'_>) {
-    issue(partition, Some(disk), rq);
-}
-
-#[inline(always)]
-fn issue(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
-    let pin = Pinned::new();
-    let to_outer = outer.and_then(|account| account.issue(rq.hardware_queue()));
-    let to_inner = inner.issue(rq.hardware_queue());
-    let mut now = Monotonic.now();
-    rq.set_issued(now);
-    // The kernel may be about to stamp the issue: with this time, not the plug's older one.
-    request::set_plug_clock(now);
-    // From the outside in, as at the start.
-    if let Some(arrival) = to_outer {
-        now = arrival.issued(now, &pin);
-    }
-    if let Some(arrival) = to_inner {
-        arrival.issued(now, &pin);
+impl OnAccounts for Issue {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        let to_outer = outer.and_then(|account| account.issue::<R>(rq.hardware_queue()));
+        let to_inner = inner.issue::<R>(rq.hardware_queue());
+        let mut now = Monotonic.now();
+        rq.set_issued(now);
+        // From the outside in, as at the start.
+        if let Some(arrival) = to_outer {
+            now = arrival.issued(now, &pin);
+        }
+        if let Some(arrival) = to_inner {
+            arrival.issued(now, &pin);
+        }
     }
 }
 
@@ -112,7 +106,7 @@ impl OnRequest for Requeue {
             return;
         };
         let pin = Pinned::new();
-        if let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) {
+        if let Some(stay) = Return::begin::<Either>(&entry.account, entry.disk.as_deref(), rq) {
             rq.set_returned();
             stay.requeued(Monotonic.now(), &pin);
         }
@@ -144,7 +138,7 @@ pub(crate) fn step_done(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
         return;
     };
     let pin = Pinned::new();
-    let Some(stay) = Return::begin(&entry.account, entry.disk.as_deref(), rq) else {
+    let Some(stay) = Return::begin::<Either>(&entry.account, entry.disk.as_deref(), rq) else {
         return;
     };
     let now = stay.completed(Monotonic.now(), &pin);
@@ -167,15 +161,15 @@ pub(crate) struct Return<'a> {
 impl<'a> Return<'a> {
     /// Begins the return of a request, if the driver has it. Read the clock next.
     #[inline(always)]
-    pub(crate) fn begin(
+    pub(crate) fn begin<R: Route>(
         inner: &'a Account,
         outer: Option<&'a Account>,
         rq: RqRef<'_>,
     ) -> Option<Self> {
         let issued = rq.issued()?;
         Some(Self {
-            inner: inner.come_back(rq.hardware_queue())?,
-            outer: outer.and_then(|account| account.come_back(rq.hardware_queue())),
+            inner: inner.come_back::<R>(rq.hardware_queue())?,
+            outer: outer.and_then(|account| account.come_back::<R>(rq.hardware_queue())),
             group: StatGroup::of(rq.op()),
             issued,
         })
@@ -233,22 +227,23 @@ mod tests {
 
     #[test]
     fn a_request_is_at_the_driver_from_issue_to_completion() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        assert_eq!(device(&rig.whole), (0, 0));
-        rig.issue(&rq);
-        assert_eq!(device(&rig.whole), (1, 0));
-        assert_eq!(device(&rig.part), (1, 0));
-        time_passes();
-        rig.done(&rq);
-        assert_eq!(device(&rig.whole), (0, 1));
-        assert_eq!(device(&rig.part), (0, 1));
-        let write = StatGroup::Write.index();
-        let stat = rig.whole.core_snapshot().stat;
-        let side = side(&rig.whole);
-        assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
-        assert!(side.ticks <= stat.io_ticks);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            assert_eq!(device(&rig.whole), (0, 0));
+            rig.issue(&rq);
+            assert_eq!(device(&rig.whole), (1, 0));
+            assert_eq!(device(&rig.part), (1, 0));
+            time_passes();
+            rig.done(&rq);
+            assert_eq!(device(&rig.whole), (0, 1));
+            assert_eq!(device(&rig.part), (0, 1));
+            let write = StatGroup::Write.index();
+            let stat = rig.whole.core_snapshot().stat;
+            let side = side(&rig.whole);
+            assert!(side.nsecs[write] > 0 && side.nsecs[write] == side.ticks);
+            assert!(side.ticks <= stat.io_ticks);
+        }
         Ok(())
     }
 
@@ -266,19 +261,20 @@ mod tests {
 
     #[test]
     fn a_requeue_ends_a_stay_and_not_the_request() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        rig.issue(&rq);
-        rig.requeue(&rq);
-        assert_eq!(device(&rig.whole), (0, 0));
-        assert_eq!(counts(&rig.whole), (1, 0, 0));
-        assert_eq!(side(&rig.whole).requeues, 1);
-        // It fails while it waits, or is issued again.
-        rig.issue(&rq);
-        rig.done(&rq);
-        assert_eq!(device(&rig.whole), (0, 1));
-        assert_eq!(side(&rig.part).requeues, 1);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            rig.issue(&rq);
+            rig.requeue(&rq);
+            assert_eq!(device(&rig.whole), (0, 0));
+            assert_eq!(counts(&rig.whole), (1, 0, 0));
+            assert_eq!(side(&rig.whole).requeues, 1);
+            // It fails while it waits, or is issued again.
+            rig.issue(&rq);
+            rig.done(&rq);
+            assert_eq!(device(&rig.whole), (0, 1));
+            assert_eq!(side(&rig.part).requeues, 1);
+        }
         Ok(())
     }
 
@@ -358,14 +354,15 @@ mod tests {
 
     #[test]
     fn what_never_comes_back_is_written_off() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        rig.issue(&rq);
-        rig.whole.write_off();
-        assert_eq!(device(&rig.whole).0, 0);
-        assert_eq!(rig.whole.anomalies().lost_starts, 1);
-        assert!(rig.whole.anomalies().bound_ns > 0);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            rig.issue(&rq);
+            rig.whole.write_off();
+            assert_eq!(device(&rig.whole).0, 0);
+            assert_eq!(rig.whole.anomalies().lost_starts, 1);
+            assert!(rig.whole.anomalies().bound_ns > 0);
+        }
         Ok(())
     }
 }

@@ -125,6 +125,7 @@ impl Device {
             self.account.populate(if queue.is_request_based() {
                 Account::new(
                     queue.hardware_queues(),
+                    queue.has_single_queue(),
                     queue.takes_zone_appends(),
                     self.hooks.has_device_side(),
                 )?
@@ -311,8 +312,8 @@ impl QueueIostats for Disks {
     }
 }
 
-/// Half an hour: the busy clock's total must be seen within 2.4 hours of busy time.
-const CATCH_UP: Msecs = 30 * 60 * 1000;
+/// Ten minutes: the busy clock's total must be seen within 36 minutes of busy time.
+const CATCH_UP: Msecs = 10 * 60 * 1000;
 
 /// While a bio-based disk that has left mode 2 has I/O in flight from then.
 const LINGERING: Msecs = 1000;

@@ -20,38 +20,28 @@ use crate::{
         self,
         Return, //
     },
+    route::{
+        deliver,
+        OnAccounts,
+        Route, //
+    },
     sys::{
-        bdev::Key,
         clock::Monotonic,
         percpu::Pinned,
         published::Published,
-        request::{
-            self,
-            RqRef, //
-        },
+        request::RqRef,
         tracepoint::{
             InProbe,
             OnRequest, //
         }, //
     },
-    table::{
-        Entry,
-        Table, //
-    }, //
+    table::Table, //
 };
+use core::marker::PhantomData;
 use kernel::str::CStr;
 
 /// What the probes know: the devices in mode 2.
 pub(crate) type Devices = Published<Table>;
-
-/// Returns the entry of a device whose events count.
-#[inline(always)]
-pub(crate) fn counting<'p>(devices: &Devices, key: Key, probe: &'p InProbe) -> Option<&'p Entry> {
-    devices
-        .get(probe)?
-        .find(key)
-        .filter(|entry| entry.account.is_counting())
-}
 
 /// A request begins.
 pub(crate) struct Start;
@@ -81,42 +71,24 @@ fn start_passthrough(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
 /// Starts a request that the kernel is about to count.
 #[inline(always)]
 fn start_counted(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
-    if let Some(entry) = counting(devices, rq.starting_on(), probe) {
-        match &entry.disk {
-            None => start_on_disk(&entry.account, rq),
-            Some(disk) => start_on_partition(&entry.account, disk, rq),
+    deliver::<Start>(devices, rq.starting_on(), rq, probe);
+}
+
+impl OnAccounts for Start {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        let to_outer = outer.map(|account| account.start::<R>(rq.hardware_queue()));
+        let to_inner = inner.start::<R>(rq.hardware_queue());
+        let mut now = Monotonic.now();
+        rq.set_started(now);
+        let group = StatGroup::of(rq.op());
+        // From the outside in: what is in flight on a partition is so on its disk.
+        if let (Some(account), Some(arrival)) = (outer, to_outer) {
+            now = account.started(arrival, now, &pin, group, || rq.sectors());
         }
+        inner.started(to_inner, now, &pin, group, || rq.sectors());
     }
-}
-
-// For either case a function of its own, here and below, so that each keeps what it needs in
-// registers.
-
-#[inline(never)]
-fn start_on_disk(disk: &Account, rq: RqRef<'_>) {
-    start(disk, None, rq);
-}
-
-#[inline(never)]
-fn start_on_partition(partition: &Account, disk: &Account, rq: RqRef<'_>) {
-    start(partition, Some(disk), rq);
-}
-
-/// Starts a request on its device, and on its whole disk if that is another.
-#[inline(always)]
-fn start(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
-    let pin = Pinned::new();
-    let to_outer = outer.map(|account| account.start(rq.hardware_queue()));
-    let to_inner = inner.start(rq.hardware_queue());
-    let mut now = Monotonic.now();
-    // The kernel is about to stamp the request: with this time, not the plug's older one.
-    request::set_plug_clock(now);
-    let group = StatGroup::of(rq.op());
-    // From the outside in: what is in flight on a partition is so on its disk.
-    if let (Some(account), Some(arrival)) = (outer, to_outer) {
-        now = account.started(arrival, now, &pin, group, || rq.sectors());
-    }
-    inner.started(to_inner, now, &pin, group, || rq.sectors());
 }
 
 /// A request is done.
@@ -193,45 +165,48 @@ fn end<E: End>(devices: &Devices, rq: RqRef<'_>, probe: &InProbe) {
     if !rq.is_counted() {
         return;
     }
-    if let Some(entry) = counting(devices, rq.counted_on(), probe) {
-        match &entry.disk {
-            None => end_on_disk::<E>(&entry.account, rq),
-            Some(disk) => end_on_partition::<E>(&entry.account, disk, rq),
-        }
+    // Each with code of its own, as with the routes.
+    if rq.issued().is_some() {
+        deliver::<Returns<E>>(devices, rq.counted_on(), rq, probe);
+    } else {
+        deliver::<Ends<E>>(devices, rq.counted_on(), rq, probe);
     }
 }
 
-#[inline(never)]
-fn end_on_disk<E: End>(disk: &Account, rq: RqRef<'_>) {
-    end_on::<E>(disk, None, rq);
+/// The end of a request that the driver does not have.
+struct Ends<E>(PhantomData<E>);
+
+impl<E: End> OnAccounts for Ends<E> {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        leave::<E, R>(inner, outer, rq, None, &pin);
+    }
 }
 
-#[inline(never)]
-fn end_on_partition<E: End>(partition: &Account, disk: &Account, rq: RqRef<'_>) {
-    end_on::<E>(partition, Some(disk), rq);
-}
+/// The end of a request that comes back from the driver with it.
+struct Returns<E>(PhantomData<E>);
 
-#[inline(always)]
-fn end_on<E: End>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
-    let pin = Pinned::new();
-    // Each with code of its own: straight-line.
-    match Return::begin(inner, outer, rq) {
-        None => leave::<E>(inner, outer, rq, None, &pin),
-        stay => leave::<E>(inner, outer, rq, stay, &pin),
+impl<E: End> OnAccounts for Returns<E> {
+    #[inline(always)]
+    fn on<R: Route>(inner: &Account, outer: Option<&Account>, rq: RqRef<'_>) {
+        let pin = Pinned::new();
+        let stay = Return::begin::<R>(inner, outer, rq);
+        leave::<E, R>(inner, outer, rq, stay, &pin);
     }
 }
 
 /// Ends a request, and its stay at the driver if there is one.
 #[inline(always)]
-fn leave<E: End>(
+fn leave<E: End, R: Route>(
     inner: &Account,
     outer: Option<&Account>,
     rq: RqRef<'_>,
     stay: Option<Return<'_>>,
     pin: &Pinned,
 ) {
-    let from_inner = inner.end(rq.hardware_queue());
-    let from_outer = outer.map(|account| account.end(rq.hardware_queue()));
+    let from_inner = inner.end::<R>(rq.hardware_queue());
+    let from_outer = outer.map(|account| account.end::<R>(rq.hardware_queue()));
     let mut now = Monotonic.now();
     // From the inside out, and its stay at the driver before all.
     if let Some(stay) = stay {
@@ -260,14 +235,15 @@ mod tests {
 
     #[test]
     fn a_partitions_request_counts_on_its_disk_too() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        assert_eq!(counts(&rig.part), (1, 0, 0));
-        assert_eq!(counts(&rig.whole), (1, 0, 0));
-        rig.done(&rq);
-        assert_eq!(counts(&rig.part), (0, 1, 0));
-        assert_eq!(counts(&rig.whole), (0, 1, 0));
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            assert_eq!(counts(&rig.part), (1, 0, 0));
+            assert_eq!(counts(&rig.whole), (1, 0, 0));
+            rig.done(&rq);
+            assert_eq!(counts(&rig.part), (0, 1, 0));
+            assert_eq!(counts(&rig.whole), (0, 1, 0));
+        }
         Ok(())
     }
 
@@ -314,14 +290,15 @@ mod tests {
 
     #[test]
     fn a_merged_request_leaves_at_the_merge() -> Result {
-        let rig = Rig::new()?;
-        let (mut first, mut second) = (rig.write()?, rig.write()?);
-        rig.start(&mut first);
-        rig.start(&mut second);
-        rig.merge(&second);
-        assert_eq!(counts(&rig.whole), (1, 0, 1));
-        rig.done(&first);
-        assert_eq!(counts(&rig.whole), (0, 1, 1));
+        for rig in Rig::each()? {
+            let (mut first, mut second) = (rig.write()?, rig.write()?);
+            rig.start(&mut first);
+            rig.start(&mut second);
+            rig.merge(&second);
+            assert_eq!(counts(&rig.whole), (1, 0, 1));
+            rig.done(&first);
+            assert_eq!(counts(&rig.whole), (0, 1, 1));
+        }
         Ok(())
     }
 
@@ -339,27 +316,45 @@ mod tests {
     }
 
     #[test]
+    fn the_whole_disks_request_counts_there_alone() -> Result {
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rq.move_bio_to_whole_disk();
+            rig.start(&mut rq);
+            assert_eq!(counts(&rig.whole), (1, 0, 0));
+            rig.issue(&rq);
+            rig.done(&rq);
+            assert_eq!(counts(&rig.whole), (0, 1, 0));
+            assert_eq!(counts(&rig.part), (0, 0, 0));
+            assert!(!rig.whole.is_busy());
+        }
+        Ok(())
+    }
+
+    #[test]
     fn an_end_without_a_start_is_an_orphan_and_nothing_else() -> Result {
-        let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rq.kernel_starts();
-        rig.done(&rq);
-        assert_eq!(counts(&rig.whole), (0, 0, 0));
-        assert_eq!(rig.whole.anomalies().orphans, 1);
-        assert_eq!(rig.part.anomalies().orphans, 1);
+        for rig in Rig::each()? {
+            let mut rq = rig.write()?;
+            rq.kernel_starts();
+            rig.done(&rq);
+            assert_eq!(counts(&rig.whole), (0, 0, 0));
+            assert_eq!(rig.whole.anomalies().orphans, 1);
+            assert_eq!(rig.part.anomalies().orphans, 1);
+        }
         Ok(())
     }
 
     #[test]
     fn a_start_without_an_end_is_written_off_when_idle() -> Result {
-        let rig = Rig::new()?;
-        // Freed without a completion, as when the inline-crypto key slot fails.
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
-        rig.whole.write_off();
-        assert_eq!(counts(&rig.whole), (0, 0, 1));
-        assert_eq!(rig.whole.anomalies().lost_starts, 1);
-        assert_eq!(rig.part.anomalies().lost_starts, 0);
+        for rig in Rig::each()? {
+            // Freed without a completion, as when the inline-crypto key slot fails.
+            let mut rq = rig.write()?;
+            rig.start(&mut rq);
+            rig.whole.write_off();
+            assert_eq!(counts(&rig.whole), (0, 0, 1));
+            assert_eq!(rig.whole.anomalies().lost_starts, 1);
+            assert_eq!(rig.part.anomalies().lost_starts, 0);
+        }
         Ok(())
     }
 

@@ -109,7 +109,8 @@ impl Hooks {
             true => Some((find::<Issue>()?, find::<Requeue>()?)),
             false => None,
         };
-        let devices = Arc::new(Published::empty(), GFP_KERNEL)?;
+        let devices = Published::new(KBox::new(Table::new(&[])?, GFP_KERNEL)?);
+        let devices = Arc::new(devices, GFP_KERNEL)?;
         let pace = Pace::new()?;
         Arc::pin_init(
             pin_init!(Self {
@@ -166,7 +167,7 @@ impl Hooks {
                 state.bios = Some(self.attach_for_bios()?);
             }
         }
-        drop(self.devices.replace(Some(table)));
+        drop(self.devices.replace(table));
         Ok(())
     }
 
@@ -182,15 +183,11 @@ impl Hooks {
         if state.entries.len() == before {
             return;
         }
-        if state.entries.is_empty() {
-            drop(self.devices.replace(None));
-        } else {
-            // Without memory for a smaller table the probes keep the larger one: the devices in it
-            // do not count any more, and the next change makes a new table.
-            let table = Table::new(&state.entries);
-            if let Ok(table) = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?)) {
-                drop(self.devices.replace(Some(table)));
-            }
+        // Without memory for a smaller table the probes keep the larger one: the devices in it do
+        // not count any more, and the next change makes a new table.
+        let table = Table::new(&state.entries);
+        if let Ok(table) = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?)) {
+            drop(self.devices.replace(table));
         }
         state.detach();
     }
@@ -267,11 +264,7 @@ impl Hooks {
 
 impl BeforeRead for Hooks {
     fn before_read(&self, bdev: BdevRef<'_>, probe: &InProbe) {
-        let entry = self
-            .devices
-            .get(probe)
-            .and_then(|devices| devices.find(bdev.key()));
-        if let Some(entry) = entry {
+        if let Some(entry) = self.devices.get(probe).find(bdev.key()) {
             entry.account.settle(bdev);
         }
     }

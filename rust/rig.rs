@@ -45,9 +45,20 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
+    /// Makes one whose requests hold the busy clock directly.
     pub(crate) fn new() -> Result<Self> {
+        Self::with(true)
+    }
+
+    /// Makes one whose requests do so directly, and one where they have leaves.
+    pub(crate) fn each() -> Result<[Self; 2]> {
+        Ok([Self::with(true)?, Self::with(false)?])
+    }
+
+    fn with(single: bool) -> Result<Self> {
         let disk = Disk::new()?;
-        let (whole, part) = (Account::new(1, false, true)?, Account::new(1, false, true)?);
+        let whole = Account::new(1, single, false, true)?;
+        let part = Account::new(1, single, false, true)?;
         whole.open_for_test();
         part.open_for_test();
         let entries = [
@@ -62,8 +73,7 @@ impl Rig {
                 disk: Some(whole.clone()),
             },
         ];
-        let devices = Published::empty();
-        drop(devices.replace(Some(KBox::new(Table::new(&entries)?, GFP_KERNEL)?)));
+        let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
         Ok(Self {
             devices,
             disk,

@@ -30,9 +30,8 @@ pub(crate) struct Entry {
 ///
 /// # Invariants
 ///
-/// `places` has `2^(64 - shift)` elements, of which at least one is empty.
+/// At least one of `places` is empty.
 pub(crate) struct Table {
-    shift: u32,
     places: Wrapped<Option<Entry>>,
 }
 
@@ -45,12 +44,9 @@ impl Table {
     pub(crate) fn new(entries: &[Entry]) -> Result<Self> {
         let places = Wrapped::new((2 * entries.len()).max(2), || None)?;
         // INVARIANT: Twice as many places as entries, and never none.
-        let mut table = Self {
-            shift: u64::BITS - places.len().trailing_zeros(),
-            places,
-        };
+        let mut table = Self { places };
         for entry in entries {
-            let mut at = entry.key.hash(table.shift);
+            let mut at = entry.key.hash();
             while table.places.at(at).is_some() {
                 at = at.wrapping_add(1);
             }
@@ -59,10 +55,19 @@ impl Table {
         Ok(table)
     }
 
-    /// Returns the entry of a device. Any context.
+    /// Looks where a device most likely is. Any context.
     #[inline(always)]
+    pub(crate) fn look(&self, key: Key) -> Look<'_> {
+        match self.places.at(key.hash()) {
+            Some(entry) if entry.key == key => Look::Found(entry),
+            Some(_) => Look::Taken,
+            None => Look::Nothing,
+        }
+    }
+
+    /// Returns the entry of a device. Any context.
     pub(crate) fn find(&self, key: Key) -> Option<&Entry> {
-        let mut at = key.hash(self.shift);
+        let mut at = key.hash();
         // Ends at an empty place, by the type invariants.
         loop {
             let entry = self.places.at(at).as_ref()?;
@@ -74,13 +79,23 @@ impl Table {
     }
 }
 
+/// What is where a device most likely is.
+pub(crate) enum Look<'a> {
+    /// The device.
+    Found(&'a Entry),
+    /// Another: the device may be further on.
+    Taken,
+    /// Nothing: the device is not in the table.
+    Nothing,
+}
+
 #[cfg(CONFIG_KUNIT)]
 #[kernel::macros::kunit_tests(blkacct_table)]
 mod tests {
     use super::*;
 
     fn table(keys: core::ops::Range<usize>) -> Result<Table> {
-        let account = Account::new(1, false, true)?;
+        let account = Account::new(1, true, false, true)?;
         let mut entries = KVec::new();
         for number in keys {
             let entry = Entry {

@@ -160,7 +160,8 @@ impl Account {
             late_before: Atomic::new(0),
             wanted: Atomic::new(false),
         };
-        Self::with(1, None, None, Some(KBox::new(share, GFP_KERNEL)?))
+        // All bios have one leaf, since there may be any number of them.
+        Self::with(1, false, None, None, Some(KBox::new(share, GFP_KERNEL)?))
     }
 
     /// Returns whether this is the account of a bio-based device.
@@ -280,7 +281,8 @@ impl Account {
         }
     }
 
-    /// Completes an end, and books it. Returns who keeps its time.
+    /// Completes an end, and books it. Returns who keeps its time. The I/O began at `start_time`, in
+    /// jiffies.
     #[inline]
     pub(crate) fn bio_done(
         &self,
@@ -289,9 +291,11 @@ impl Account {
         pin: &Pinned,
         group: StatGroup,
         sectors: u64,
+        start_time: u64,
     ) -> Time {
         let Some(time) = departure.commit(now, self) else {
-            self.orphan(now, now);
+            let took = jiffies().wrapping_sub(start_time).wrapping_add(1);
+            self.anomalies.orphan(took.wrapping_mul(TICK_NSEC));
             return Time::Kernels;
         };
         let Some(bio) = &self.bio else {

@@ -17,13 +17,23 @@ use crate::{
 
 impl<const N: usize> Slot for Here<'_, N> {
     #[inline(always)]
-    fn add(&self, cell: Cell, n: u64) {
-        Here::add(self, cell.index(), n);
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        Here::add_nth::<FIRST>(self, nth, n);
     }
 
     #[inline(always)]
-    fn count(&self, cell: Cell) {
-        Here::count(self, cell.index());
+    fn count_nth<const FIRST: usize>(&self, nth: usize) {
+        Here::count_nth::<FIRST>(self, nth);
+    }
+
+    #[inline(always)]
+    fn add<const CELL: usize>(&self, n: u64) {
+        Here::add::<CELL>(self, n);
+    }
+
+    #[inline(always)]
+    fn count<const CELL: usize>(&self) {
+        Here::count::<CELL>(self);
     }
 }
 

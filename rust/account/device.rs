@@ -27,6 +27,7 @@ use crate::{
         sgrp::StatGroup,
         wire::DeviceSide, //
     },
+    route::Route,
     sys::{
         clock::Monotonic,
         percpu::{
@@ -51,14 +52,13 @@ impl DeviceShare {
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(super) fn new(appends: bool) -> Result<KBox<Self>> {
-        let share = Self {
+    pub(super) fn new(appends: bool) -> Result<Self> {
+        Ok(Self {
             busy: Busy::default(),
             cells: Counters::new()?,
             queue: Extended::default(),
             latency: Histograms::new(appends)?,
-        };
-        Ok(KBox::new(share, GFP_KERNEL)?)
+        })
     }
 }
 
@@ -72,23 +72,32 @@ pub(crate) struct AtDevice<'a, Step> {
 impl Account {
     /// Begins an issue on a hardware queue. Read the clock next, then commit.
     #[inline(always)]
-    pub(crate) fn issue(&self, hardware_queue: usize) -> Option<AtDevice<'_, Arrival<'_>>> {
-        let share = self.device.as_deref()?;
+    pub(crate) fn issue<R: Route>(&self, hardware_queue: u32) -> Option<AtDevice<'_, Arrival<'_>>> {
+        let share = self.device.as_ref()?;
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.start(&self.leaves(hardware_queue).device),
+            step: match R::is_direct(self, hardware_queue) {
+                true => share.busy.start_direct(),
+                false => share.busy.start(&self.leaves(hardware_queue).device),
+            },
         })
     }
 
     /// Begins the return of a request from the driver. Read the clock next, then commit.
     #[inline(always)]
-    pub(crate) fn come_back(&self, hardware_queue: usize) -> Option<AtDevice<'_, Departure<'_>>> {
-        let share = self.device.as_deref()?;
+    pub(crate) fn come_back<R: Route>(
+        &self,
+        hardware_queue: u32,
+    ) -> Option<AtDevice<'_, Departure<'_>>> {
+        let share = self.device.as_ref()?;
         Some(AtDevice {
             account: self,
             share,
-            step: share.busy.end(&self.leaves(hardware_queue).device),
+            step: match R::is_direct(self, hardware_queue) {
+                true => share.busy.end_direct(),
+                false => share.busy.end(&self.leaves(hardware_queue).device),
+            },
         })
     }
 
@@ -98,9 +107,16 @@ impl Account {
         self.took(pin, StatGroup::Flush, start, end);
     }
 
+    /// As [`Account::catch_up`].
+    pub(super) fn catch_up_device(&self) {
+        if let Some(share) = &self.device {
+            share.busy.read(&Monotonic);
+        }
+    }
+
     /// Reads the device side, if there is one. Process context.
     pub(crate) fn device_side(&self) -> Option<DeviceSide> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(device::read(
             &share.busy,
             &share.queue,
@@ -111,24 +127,27 @@ impl Account {
 
     /// Returns the histogram of a group's times at the driver. Process context.
     pub(crate) fn device_latency(&self, group: StatGroup) -> Option<hist::Counts> {
-        let share = self.device.as_deref()?;
+        let share = self.device.as_ref()?;
         Some(share.latency.read(group))
     }
 
     /// Ends what is still counted as at the driver although the device is idle.
     pub(super) fn write_off_device(&self) {
-        let Some(share) = self.device.as_deref() else {
+        let Some(share) = self.device.as_ref() else {
             return;
         };
         let mut strays = 0;
+        let mut lose = |departure: Departure<'_>| {
+            let _ = departure.commit(Monotonic.now(), &Monotonic);
+            strays += 1;
+        };
         for leaves in self.leaves.iter() {
             for _ in 0..leaves.device.in_flight() {
-                let _ = share
-                    .busy
-                    .end(&leaves.device)
-                    .commit(Monotonic.now(), &Monotonic);
-                strays += 1;
+                lose(share.busy.end(&leaves.device));
             }
+        }
+        while share.busy.is_busy() {
+            lose(share.busy.end_direct());
         }
         if strays > 0 {
             let pin = Pinned::new();

@@ -40,12 +40,16 @@ use kernel::prelude::*;
 // counters, and its two histograms there, each for the device and for the driver's share.
 const _: () = assert!(8 * (Cell::COUNT + device::CELLS + 2 * 2 * BUCKETS) == 4080);
 
-/// The histograms of all groups.
-pub(super) struct Histograms([Histogram; StatGroup::COUNT]);
+/// The groups from the first on that always have a histogram on each CPU: reads and writes.
+const OFTEN: usize = 2;
+const _: () = assert!(StatGroup::Read.index() < OFTEN && StatGroup::Write.index() < OFTEN);
 
-enum Histogram {
-    OnEachCpu(Counters<BUCKETS>),
-    Shared(KBox<Shared>),
+/// The histograms of all groups.
+pub(super) struct Histograms {
+    often: [Counters<BUCKETS>; OFTEN],
+    appends: Option<Counters<BUCKETS>>,
+    /// Those of the groups that follow; of zone appends only without `appends`.
+    rare: KVec<Shared>,
 }
 
 impl Histograms {
@@ -56,56 +60,52 @@ impl Histograms {
     ///
     /// `ENOMEM`.
     pub(super) fn new(appends: bool) -> Result<Self> {
-        let of = |group| Histogram::new(group, appends);
-        Ok(Self([
-            of(StatGroup::Read)?,
-            of(StatGroup::Write)?,
-            of(StatGroup::Discard)?,
-            of(StatGroup::Flush)?,
-            of(StatGroup::ZoneAppend)?,
-            of(StatGroup::ZoneMgmt)?,
-            of(StatGroup::WriteZeroes)?,
-            of(StatGroup::DrvIn)?,
-            of(StatGroup::DrvOut)?,
-        ]))
+        let mut rare = KVec::with_capacity(StatGroup::COUNT - OFTEN, GFP_KERNEL)?;
+        for _ in OFTEN..StatGroup::COUNT {
+            rare.push(Shared::default(), GFP_KERNEL)?;
+        }
+        Ok(Self {
+            often: [Counters::new()?, Counters::new()?],
+            appends: appends.then(Counters::new).transpose()?,
+            rare,
+        })
     }
 
     /// Counts a latency from `start` to `end`.
     #[inline(always)]
     pub(super) fn count(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
-        match &self.0[group.index()] {
-            Histogram::OnEachCpu(counters) => hist::count_span(&counters.here(pin), start, end),
-            Histogram::Shared(shared) => count_shared(shared, start, end),
+        match self.often.get(group.index()) {
+            Some(counters) => hist::count_span(&counters.here(pin), start, end),
+            None => self.count_rare(pin, group, start, end),
         }
+    }
+
+    #[inline(never)]
+    fn count_rare(&self, pin: &Pinned, group: StatGroup, start: Nsec, end: Nsec) {
+        match self.on_each_cpu(group) {
+            Some(counters) => hist::count_span(&counters.here(pin), start, end),
+            None => hist::count_span(self.shared(group), start, end),
+        }
+    }
+
+    fn on_each_cpu(&self, group: StatGroup) -> Option<&Counters<BUCKETS>> {
+        match group {
+            StatGroup::ZoneAppend => self.appends.as_ref(),
+            _ => self.often.get(group.index()),
+        }
+    }
+
+    fn shared(&self, group: StatGroup) -> &Shared {
+        &self.rare[group.index() - OFTEN]
     }
 
     /// Reads a group's histogram. Process context.
     pub(super) fn read(&self, group: StatGroup) -> Counts {
-        match &self.0[group.index()] {
-            Histogram::OnEachCpu(counters) => Counts::read(counters),
-            Histogram::Shared(shared) => Counts::read(&**shared),
+        match self.on_each_cpu(group) {
+            Some(counters) => Counts::read(counters),
+            None => Counts::read(self.shared(group)),
         }
     }
-}
-
-impl Histogram {
-    fn new(group: StatGroup, appends: bool) -> Result<Self> {
-        let often = match group {
-            StatGroup::Read | StatGroup::Write => true,
-            StatGroup::ZoneAppend => appends,
-            _ => false,
-        };
-        Ok(if often {
-            Self::OnEachCpu(Counters::new()?)
-        } else {
-            Self::Shared(KBox::new(Shared::default(), GFP_KERNEL)?)
-        })
-    }
-}
-
-#[inline(never)]
-fn count_shared(shared: &Shared, start: Nsec, end: Nsec) {
-    hist::count_span(shared, start, end);
 }
 
 /// A histogram that all CPUs add to.
@@ -118,8 +118,8 @@ impl Default for Shared {
 }
 
 impl Slot for Shared {
-    fn add(&self, cell: Cell, n: u64) {
-        if let Some(count) = self.0.get(cell.index()) {
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        if let Some(count) = self.0.get(FIRST + nth) {
             // ORDERING: Relaxed. A histogram has no sequence; see `hist`.
             count.add(n, Relaxed);
         }
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
 
     fn each_cpu(histograms: &Histograms) -> usize {
-        let each = |histogram: &&Histogram| matches!(histogram, Histogram::OnEachCpu(_));
-        histograms.0.iter().filter(each).count()
+        let each = |group: &StatGroup| histograms.on_each_cpu(*group).is_some();
+        StatGroup::ALL.iter().filter(|group| each(group)).count()
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod tests {
             sgrp::StatGroup,
             wire, //
         },
+        route::Either,
         sys::{
             clock::Monotonic,
             percpu::Pinned, //
@@ -30,12 +31,24 @@ mod tests {
     }
 
     fn start(account: &Account, now: Nsec) -> Nsec {
-        account.started(account.start(0), now, &Pinned::new(), StatGroup::Read, || 8)
+        account.started(
+            account.start::<Either>(0),
+            now,
+            &Pinned::new(),
+            StatGroup::Read,
+            || 8,
+        )
     }
 
     fn end(account: &Account, now: Nsec, start_time: Nsec) -> Nsec {
         let pin = Pinned::new();
-        account.done(account.end(0), now, &pin, StatGroup::Read, start_time)
+        account.done(
+            account.end::<Either>(0),
+            now,
+            &pin,
+            StatGroup::Read,
+            start_time,
+        )
     }
 
     fn stat(account: &Account) -> (wire::Stat, wire::Group) {
@@ -46,7 +59,7 @@ mod tests {
 
     #[test]
     fn an_end_before_its_start_takes_no_time() -> Result {
-        let account = Account::new(1, false, false)?;
+        let account = Account::new(1, true, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, behind(began), began);
         assert!(ended == began);
@@ -60,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_kernels_start_after_the_end_takes_no_time() -> Result {
-        let account = Account::new(1, false, false)?;
+        let account = Account::new(1, true, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = Nsec(began.0.wrapping_add(1000));
         // The kernel stamps the request itself, on a CPU whose clock is ahead.
@@ -75,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_start_before_the_last_end_is_not_busy_twice() -> Result {
-        let account = Account::new(1, false, false)?;
+        let account = Account::new(1, true, false, false)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, Nsec(began.0.wrapping_add(1000)), began);
         let again = start(&account, behind(ended));

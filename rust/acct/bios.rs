@@ -14,7 +14,6 @@ use super::nsec::Nsec;
 use super::sgrp::StatGroup;
 use super::slot::{
     self,
-    Cell,
     Slot,
     Slots,
     BEGUN,
@@ -45,21 +44,21 @@ pub fn write_off(slot: &impl Slot, t: Nsec, group: StatGroup) {
 }
 
 fn book_start(slot: &impl Slot, group: StatGroup, count: u64, time: u64) {
-    let place = STARTS + REST + 2 * group.index();
-    slot.add(Cell(STARTS + BEGUN), 1);
-    slot.add(Cell(place), count);
-    slot.add(Cell(place + 1), time);
-    slot.add(slot::done(STARTS, group), 1);
+    let place = 2 * group.index();
+    slot.count::<{ STARTS + BEGUN }>();
+    slot.add_nth::<{ STARTS + REST }>(place, count);
+    slot.add_nth::<{ STARTS + REST + 1 }>(place, time);
+    slot.count_nth::<{ STARTS + DONE }>(group.direction() as usize);
 }
 
 /// Books an end at `t` of an I/O of `sectors` sectors.
 pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
-    let place = ENDS + REST + 3 * group.index();
-    slot.add(Cell(ENDS + BEGUN), 1);
-    slot.add(Cell(place), 1);
-    slot.add(Cell(place + 1), t.0);
-    slot.add(Cell(place + 2), sectors);
-    slot.add(slot::done(ENDS, group), 1);
+    let place = 3 * group.index();
+    slot.count::<{ ENDS + BEGUN }>();
+    slot.count_nth::<{ ENDS + REST }>(place);
+    slot.add_nth::<{ ENDS + REST + 1 }>(place, t.0);
+    slot.add_nth::<{ ENDS + REST + 2 }>(place, sectors);
+    slot.count_nth::<{ ENDS + DONE }>(group.direction() as usize);
 }
 
 /// Returns each group's counts, and the number of its I/O in flight, with times up to `t0`.
@@ -88,6 +87,7 @@ pub fn read(slots: &impl Slots, t0: Nsec) -> [(Group, u64); StatGroup::COUNT] {
 #[cfg(any(test, CONFIG_KUNIT))]
 #[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_bios))]
 mod tests {
+    use super::slot::Cell;
     use super::*;
 
     type Value = core::cell::Cell<u64>;
@@ -105,8 +105,8 @@ mod tests {
     }
 
     impl Slot for OneCpu {
-        fn add(&self, cell: Cell, n: u64) {
-            let value = &self.0[cell.index()];
+        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+            let value = &self.0[FIRST + nth];
             value.set(value.get().wrapping_add(n));
         }
     }

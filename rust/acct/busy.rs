@@ -35,7 +35,9 @@
 //! others do not rely on it. The leaf's version outlasts any delay.
 //!
 //! The leaf ([`leaf`](super::leaf)) is what makes it scale: with more than one I/O in flight per
-//! hardware queue, the root and its line stay untouched.
+//! hardware queue, the root and its line stay untouched. Where there is a single queue, a leaf would
+//! only be one more line that all CPUs write, so its I/Os hold the root themselves. For the claim
+//! that is the simple case: each is a holder of its own, from its start to its end.
 //!
 //! # Two levels, one clock
 //!
@@ -85,26 +87,36 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Begins the start of an I/O. Read the clock next, then commit.
+    /// Begins the start of an I/O on a leaf. Read the clock next, then commit.
     #[inline(always)]
     pub fn start<'a>(&'a self, leaf: &'a Leaf) -> Arrival<'a> {
         let root = &self.root;
-        let seen = leaf.peek();
-        let step = Enter::prepare(root, seen);
-        Arrival {
-            root,
-            leaf,
-            seen,
-            step,
-        }
+        let step = Enter::prepare(root, leaf);
+        Arrival { root, step }
     }
 
-    /// Begins the end of an I/O. Read the clock next, then commit.
+    /// Begins the start of an I/O that holds the root itself. Read the clock next, then commit.
+    #[inline(always)]
+    pub fn start_direct(&self) -> Arrival<'_> {
+        let root = &self.root;
+        let step = Enter::Direct(root.arriving());
+        Arrival { root, step }
+    }
+
+    /// Begins the end of an I/O on a leaf. Read the clock next, then commit.
     #[inline(always)]
     pub fn end<'a>(&'a self, leaf: &'a Leaf) -> Departure<'a> {
         let root = &self.root;
         let step = Leave::prepare(root, leaf);
-        Departure { root, leaf, step }
+        Departure { root, step }
+    }
+
+    /// Begins the end of an I/O that holds the root itself. Read the clock next, then commit.
+    #[inline(always)]
+    pub fn end_direct(&self) -> Departure<'_> {
+        let root = &self.root;
+        let step = Leave::Root(root.departing());
+        Departure { root, step }
     }
 
     /// Returns the time and `io_ticks` at that time, in ns; never less than was returned before.
@@ -123,19 +135,22 @@ impl Busy {
 
 /// What a start has to do once it knows the time.
 #[derive(Debug)]
-enum Enter {
+enum Enter<'a> {
     /// Join a leaf in use.
-    Leaf,
+    Join(&'a Leaf, Seen),
     /// Take hold of the root for a leaf that is not.
-    Root(Arriving),
+    First(&'a Leaf, Seen, Arriving),
+    /// Take hold of the root.
+    Direct(Arriving),
 }
 
-impl Enter {
+impl<'a> Enter<'a> {
     #[inline(always)]
-    fn prepare(root: &Root, seen: Seen) -> Self {
+    fn prepare(root: &Root, leaf: &'a Leaf) -> Self {
+        let seen = leaf.peek();
         match seen.count() {
-            0 => Self::Root(root.arriving()),
-            _ => Self::Leaf,
+            0 => Self::First(leaf, seen, root.arriving()),
+            _ => Self::Join(leaf, seen),
         }
     }
 }
@@ -145,22 +160,19 @@ impl Enter {
 #[must_use = "a start takes effect in `Arrival::commit`"]
 pub struct Arrival<'a> {
     root: &'a Root,
-    leaf: &'a Leaf,
-    seen: Seen,
-    step: Enter,
+    step: Enter<'a>,
 }
 
 impl Arrival<'_> {
     /// Ends the start at `t`, the clock's time after it began; returns the time to book it under.
     #[inline(always)]
     pub fn commit(self, t: Nsec, clock: &impl Clock) -> Nsec {
-        let Self {
-            root, leaf, seen, ..
-        } = self;
+        let root = self.root;
         match self.step {
-            Enter::Leaf if leaf.add_one(seen) => t,
-            Enter::Leaf => late_start(root, leaf, clock),
-            Enter::Root(arriving) => {
+            Enter::Direct(arriving) => root.arrive(arriving, t, clock),
+            Enter::Join(leaf, seen) if leaf.add_one(seen) => t,
+            Enter::Join(leaf, _) => late_start(root, leaf, clock),
+            Enter::First(leaf, seen, arriving) => {
                 let time = root.arrive(arriving, t, clock);
                 if !leaf.add_one(seen) {
                     add_held(root, leaf, clock);
@@ -175,18 +187,15 @@ impl Arrival<'_> {
 #[cold]
 fn late_start(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Nsec {
     loop {
-        let seen = leaf.peek();
-        match Enter::prepare(root, seen) {
-            Enter::Root(arriving) => {
-                let time = root.arrive(arriving, clock.now(), clock);
+        let step = Enter::prepare(root, leaf);
+        let t = clock.now();
+        match step {
+            Enter::Join(leaf, seen) if leaf.add_one(seen) => return t,
+            Enter::Join(..) => {}
+            Enter::First(_, _, arriving) | Enter::Direct(arriving) => {
+                let time = root.arrive(arriving, t, clock);
                 add_held(root, leaf, clock);
                 return time;
-            }
-            Enter::Leaf => {
-                let t = clock.now();
-                if leaf.add_one(seen) {
-                    return t;
-                }
             }
         }
     }
@@ -210,25 +219,25 @@ fn add_held(root: &Root, leaf: &Leaf, clock: &impl Clock) {
 
 /// What an end has to do once it knows the time.
 #[derive(Debug)]
-enum Leave {
-    /// Let go of the root: the leaf is empty, and its hold is ours.
+enum Leave<'a> {
+    /// Let go of the root: it is this I/O's hold, or that of a leaf which is empty now.
     Root(Departing),
     /// Leave a leaf with others on it.
-    Leaf(Seen),
+    Leaf(&'a Leaf, Seen),
     /// Nothing: there is nothing in flight.
     Nothing,
 }
 
-impl Leave {
+impl<'a> Leave<'a> {
     #[inline(always)]
-    fn prepare(root: &Root, leaf: &Leaf) -> Self {
+    fn prepare(root: &Root, leaf: &'a Leaf) -> Self {
         loop {
             let seen = leaf.peek();
             match seen.count() {
                 0 => return Self::Nothing,
                 1 if leaf.drop_one(seen) => return Self::Root(root.departing()),
                 1 => {}
-                _ => return Self::Leaf(seen),
+                _ => return Self::Leaf(leaf, seen),
             }
         }
     }
@@ -239,22 +248,21 @@ impl Leave {
 #[must_use = "an end that is not committed keeps the device busy for ever"]
 pub struct Departure<'a> {
     root: &'a Root,
-    leaf: &'a Leaf,
-    step: Leave,
+    step: Leave<'a>,
 }
 
 impl Departure<'_> {
     /// Ends the end at `t`, the clock's time after it began; returns the time to book it under.
     ///
-    /// Returns `None` for an orphan: nothing was in flight on the leaf, and nothing has changed.
+    /// Returns `None` for an orphan: nothing was in flight there, and nothing has changed.
     #[inline(always)]
     pub fn commit(self, t: Nsec, clock: &impl Clock) -> Option<Nsec> {
-        let Self { root, leaf, step } = self;
-        match step {
+        let root = self.root;
+        match self.step {
             Leave::Nothing => None,
             Leave::Root(seen) => root.depart(seen, t, clock),
-            Leave::Leaf(seen) if leaf.drop_one(seen) => Some(t),
-            Leave::Leaf(_) => late_end(root, leaf, clock),
+            Leave::Leaf(leaf, seen) if leaf.drop_one(seen) => Some(t),
+            Leave::Leaf(leaf, _) => late_end(root, leaf, clock),
         }
     }
 }
@@ -268,8 +276,8 @@ fn late_end(root: &Root, leaf: &Leaf, clock: &impl Clock) -> Option<Nsec> {
         match step {
             Leave::Nothing => return None,
             Leave::Root(seen) => return root.depart(seen, t, clock),
-            Leave::Leaf(seen) if leaf.drop_one(seen) => return Some(t),
-            Leave::Leaf(_) => {}
+            Leave::Leaf(leaf, seen) if leaf.drop_one(seen) => return Some(t),
+            Leave::Leaf(..) => {}
         }
     }
 }
@@ -358,9 +366,21 @@ mod tests {
     }
 
     #[test]
+    fn a_direct_io_and_one_on_a_leaf_are_busy_once() {
+        let (busy, leaf) = (Busy::default(), Leaf::default());
+        busy.start_direct().commit(Nsec(10), &at(10));
+        start(&busy, &leaf, 20);
+        assert_eq!(busy.end_direct().commit(Nsec(30), &at(30)), Some(Nsec(30)));
+        end(&busy, &leaf, 40);
+        assert_eq!(busy.read(&at(90)).1, 30);
+        assert!(!busy.is_busy());
+    }
+
+    #[test]
     fn an_orphan_changes_nothing() {
         let (busy, leaf) = (Busy::default(), Leaf::default());
         assert_eq!(end(&busy, &leaf, 5), None);
+        assert_eq!(busy.end_direct().commit(Nsec(5), &at(5)), None);
         start(&busy, &leaf, 7);
         assert_eq!(leaf.in_flight(), 1);
         assert_eq!(busy.read(&at(9)).1, 2);

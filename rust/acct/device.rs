@@ -15,7 +15,6 @@ use super::nsec::{
 use super::sgrp::StatGroup;
 use super::slot::{
     self,
-    Cell,
     Slot,
     Slots,
     BEGUN,
@@ -42,31 +41,31 @@ const REQUEUES: usize = NSECS + StatGroup::COUNT;
 /// Books the issue of a request at `t`.
 #[inline(always)]
 pub fn issue(slot: &impl Slot, t: Nsec) {
-    slot.count(Cell(ISSUES + BEGUN));
-    slot.add(Cell(ISSUES + SUM), t.0);
-    slot.count(Cell(ISSUES + DONE));
+    slot.count::<{ ISSUES + BEGUN }>();
+    slot.add::<{ ISSUES + SUM }>(t.0);
+    slot.count::<{ ISSUES + DONE }>();
 }
 
 /// Books that a request issued at `issued` came back at `t`, completed.
 #[inline(always)]
 pub fn come_back(slot: &impl Slot, t: Nsec, group: StatGroup, issued: Nsec) {
-    slot.count(Cell(RETURNS + BEGUN));
-    slot.add(Cell(RETURNS + SUM), t.0);
-    slot.add(Cell(RETURNS + NSECS + group.index()), t.since(issued));
-    slot.count(Cell(RETURNS + DONE));
+    slot.count::<{ RETURNS + BEGUN }>();
+    slot.add::<{ RETURNS + SUM }>(t.0);
+    slot.add_nth::<{ RETURNS + NSECS }>(group.index(), t.since(issued));
+    slot.count::<{ RETURNS + DONE }>();
 }
 
 /// Books that a request issued at `issued` was requeued at `t`.
 pub fn requeue(slot: &impl Slot, t: Nsec, group: StatGroup, issued: Nsec) {
-    slot.count(Cell(RETURNS + REQUEUES));
+    slot.count::<{ RETURNS + REQUEUES }>();
     come_back(slot, t, group, issued);
 }
 
 /// Books that `count` requests will never come back; their time up to `t` stays.
 pub fn write_off(slot: &impl Slot, t: Nsec, count: u64) {
-    slot.add(Cell(RETURNS + BEGUN), count);
-    slot.add(Cell(RETURNS + SUM), t.0.wrapping_mul(count));
-    slot.add(Cell(RETURNS + DONE), count);
+    slot.add::<{ RETURNS + BEGUN }>(count);
+    slot.add::<{ RETURNS + SUM }>(t.0.wrapping_mul(count));
+    slot.add::<{ RETURNS + DONE }>(count);
 }
 
 /// Reads the device side; `queue` is kept for the next time, as in `Snapshot::take()`.
@@ -106,6 +105,7 @@ fn through<const N: usize>(half: &[u64; N]) -> u64 {
 #[cfg(any(test, CONFIG_KUNIT))]
 #[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_device))]
 mod tests {
+    use super::slot::Cell;
     use super::*;
 
     type Value = core::cell::Cell<u64>;
@@ -133,8 +133,8 @@ mod tests {
     }
 
     impl Slot for OneCpu {
-        fn add(&self, cell: Cell, n: u64) {
-            let value = &self.cells[cell.index()];
+        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+            let value = &self.cells[FIRST + nth];
             value.set(value.get().wrapping_add(n));
         }
     }

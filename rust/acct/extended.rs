@@ -2,7 +2,7 @@
 
 //! The reader's side of a total: all 64 bits of it, and never a step back.
 //!
-//! A root keeps 44 bits of its busy total, and a snapshot may catch an event half way and be a few
+//! A root keeps 42 bits of its busy total, and a snapshot may catch an event half way and be a few
 //! nanoseconds ahead. Readers share one `Extended` per total, which remembers the largest value
 //! that any of them returned. It lies on a line of its own: I/O writes nothing here.
 
@@ -14,8 +14,8 @@ use super::sync::{
 
 /// The last value returned of a total of which `BITS` bits are known.
 ///
-/// It must see the total at least once while that grows by `2^(BITS - 1)`: 2.4 hours of busy time
-/// for the 44 bits of a root. The module's hourly timer reads every device and so sees to that.
+/// It must see the total at least once while that grows by `2^(BITS - 1)`: 36 minutes of busy time
+/// for the 42 bits of a root. The module reads every device more often than that.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Extended<const BITS: u32> {

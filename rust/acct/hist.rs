@@ -26,7 +26,7 @@ use super::wire::{
 /// Buckets of an octave.
 pub const STEPS: u64 = 1 << STEP_BITS;
 /// Buckets of a histogram, a cell each. Zeroed cells are an empty one.
-pub const BUCKETS: usize = place(u64::MAX) + 1;
+pub const BUCKETS: usize = (raw_place(LONGEST) - raw_place(SHORTEST)) as usize + 1;
 
 const STEP_BITS: u32 = 2;
 /// The last step below 2^10 ns; its bucket takes all that is shorter, too.
@@ -38,13 +38,18 @@ const LONGEST: u64 = 1 << 38;
 /// The step's number in its octave has a leading one, which raises the octave's by [`STEPS`].
 #[inline(always)]
 pub const fn place(ns: u64) -> usize {
-    raw_place(ns).wrapping_sub(raw_place(SHORTEST)) as usize
+    let ns = if ns < SHORTEST { SHORTEST } else { ns };
+    let place = raw_place(ns).wrapping_sub(raw_place(SHORTEST)) as usize;
+    // Here, and not before, it also tells the compiler that there is such a bucket.
+    if place < BUCKETS {
+        place
+    } else {
+        BUCKETS - 1
+    }
 }
 
 #[inline(always)]
 const fn raw_place(ns: u64) -> u64 {
-    let ns = if ns < SHORTEST { SHORTEST } else { ns };
-    let ns = if ns > LONGEST { LONGEST } else { ns };
     let octave = ns.ilog2();
     // Shifted up first: that is one shift by `octave` itself.
     ((octave as u64) << STEP_BITS) + ((ns << STEP_BITS) >> octave)
@@ -72,7 +77,7 @@ const fn edge(place: usize) -> u64 {
 /// Counts an I/O that took `ns`.
 #[inline(always)]
 pub fn count(slot: &impl Slot, ns: u64) {
-    slot.count(Cell(place(ns)));
+    slot.count_nth::<0>(place(ns));
 }
 
 /// Counts an I/O that took from `start` to `end`, or no time if that is earlier.
@@ -200,9 +205,9 @@ mod tests {
         /// Remembers the last cell that was added to.
         struct Last(Value);
         impl Slot for Last {
-            fn add(&self, cell: Cell, n: u64) {
+            fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
                 assert_eq!(n, 1);
-                self.0.set(cell.index() as u64);
+                self.0.set((FIRST + nth) as u64);
             }
         }
         let last = Last(Value::new(0));

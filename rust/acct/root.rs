@@ -27,8 +27,8 @@
 //! beside it when it read the clock may all be ends too, with the I/O that covers the difference
 //! arriving too late. So every arrival raises the version, and an end whose `cmpxchg` succeeds has
 //! seen nobody arrive since it read the clock. With 8 bits that fails if an end is held up between
-//! two instructions while exactly 256, 512, ... others arrive; then the delay of that one end is
-//! charged although it is in no interval. No span is ever lost that way.
+//! two instructions while exactly 256, 512, ... others arrive, and as many depart; then the delay
+//! of that one end is charged although it may be in no interval. No span is ever lost that way.
 //!
 //! # When the clock steps back
 //!
@@ -50,6 +50,7 @@ use super::sync::{
 use super::word::{
     Word,
     IDLE,
+    MAX_RANK,
     SHARED,
     SOLE, //
 };
@@ -64,16 +65,17 @@ pub struct Arriving(Word);
 #[must_use = "a departure takes effect in `Root::depart`"]
 pub struct Departing(Word);
 
-/// The busy clock of one block device, shared by its leaves.
-///
-/// It has room for 4094 holders: one for each leaf that is not idle, and for a moment one for each
-/// start that is under way. A device may have [`Root::MAX_LEAVES`].
+/// The busy clock of one block device, shared by those that hold it: leaves that are not idle,
+/// requests of a queue without one, and for a moment starts that are under way.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Root {
     word: Atomic<u64>,
     last: Atomic<u64>,
 }
+
+// With room for as many starts that are under way as there are leaves.
+const _: () = assert!(2 * Root::MAX_LEAVES + Root::MAX_DIRECT < MAX_RANK as usize);
 
 impl Default for Root {
     fn default() -> Self {
@@ -87,6 +89,9 @@ impl Default for Root {
 impl Root {
     /// The largest number of leaves. With more hardware queues than that, let some share a leaf.
     pub const MAX_LEAVES: usize = 2048;
+    /// The largest number of requests without a leaf: `BLK_MQ_MAX_DEPTH`, the most that one
+    /// hardware queue can have.
+    pub const MAX_DIRECT: usize = 10240;
 
     /// Looks at the root before the clock is read for [`Root::arrive`].
     #[inline(always)]
@@ -100,22 +105,27 @@ impl Root {
     #[inline(always)]
     pub fn arrive(&self, seen: Arriving, t: Nsec, clock: &impl Clock) -> Nsec {
         let Arriving(word) = seen;
-        // The turn is straight-line; all else is out of line.
-        if word.rank() == IDLE && t >= self.last() && self.swap(word, word.begun(t)) {
-            return self.turned(t);
+        // What goes as it should is straight-line; all else is out of line.
+        if t >= self.last() {
+            if word.rank() == IDLE {
+                if self.swap(word, word.begun(t)) {
+                    return self.turned(t);
+                }
+            } else if self.swap(word, word.joined()) {
+                return t;
+            }
         }
-        self.arrive_beside(word, t, clock)
+        self.arrive_late(word, t, clock)
     }
 
-    /// Arrives where others are, or came first.
-    #[inline(never)]
-    fn arrive_beside(&self, mut word: Word, mut t: Nsec, clock: &impl Clock) -> Nsec {
+    /// Arrives where others came first, or the clock has stepped back.
+    #[cold]
+    fn arrive_late(&self, mut word: Word, mut t: Nsec, clock: &impl Clock) -> Nsec {
         loop {
             let time = t.max(self.last());
             let next = match word.rank() {
                 IDLE => word.begun(time),
-                SOLE => word.ranked(SHARED.wrapping_add(1)).renewed(),
-                rank => word.ranked(rank.wrapping_add(1)).renewed(),
+                _ => word.joined(),
             };
             if self.swap(word, next) {
                 if word.rank() == IDLE {
@@ -147,7 +157,7 @@ impl Root {
     #[cold]
     fn make_sole(&self, mut word: Word) -> Departing {
         while word.rank() == SHARED {
-            let sole = word.ranked(SOLE);
+            let sole = word.made_sole();
             if self.swap(word, sole) {
                 return Departing(sole);
             }
@@ -164,22 +174,28 @@ impl Root {
     pub fn depart(&self, seen: Departing, t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         let Departing(word) = seen;
         // As in `arrive`.
-        if word.rank() == SOLE && t >= self.last() && self.swap(word, word.ended(t)) {
-            return Some(self.turned(t));
+        if t >= self.last() {
+            if word.rank() == SOLE {
+                if self.swap(word, word.ended(t)) {
+                    return Some(self.turned(t));
+                }
+            } else if word.rank() != IDLE && self.swap(word, word.left()) {
+                return Some(t);
+            }
         }
-        self.depart_beside(seen, t, clock)
+        self.depart_late(seen, t, clock)
     }
 
-    /// Departs where others are, or came or went first.
-    #[inline(never)]
-    fn depart_beside(&self, mut seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Nsec> {
+    /// Departs where others came or went first, or nobody is, or the clock has stepped back.
+    #[cold]
+    fn depart_late(&self, mut seen: Departing, mut t: Nsec, clock: &impl Clock) -> Option<Nsec> {
         loop {
             let Departing(word) = seen;
             let time = t.max(self.last());
             let next = match word.rank() {
                 IDLE => return None,
                 SOLE => word.ended(time),
-                rank => word.ranked(rank.wrapping_sub(1)),
+                _ => word.left(),
             };
             if self.swap(word, next) {
                 if word.rank() == SOLE {
@@ -195,7 +211,7 @@ impl Root {
         }
     }
 
-    /// Returns the time and the busy total at that time, in ns modulo 2^44. Writes nothing.
+    /// Returns the time and the busy total at that time, in ns modulo 2^42. Writes nothing.
     ///
     /// The total includes the open period. An event that has read the clock and not yet done its
     /// `cmpxchg` is not in it: for an end the total is ahead by that delay, for a start behind, until
@@ -252,7 +268,12 @@ impl Root {
 mod tests {
     use super::*;
 
-    const MODULUS: u64 = 1 << super::super::word::TOTAL_BITS;
+    use super::super::word::{
+        idle_word,
+        TOTAL_BITS, //
+    };
+
+    const MODULUS: u64 = 1 << TOTAL_BITS;
 
     fn at(t: u64) -> impl Clock {
         move || Nsec(t)
@@ -394,7 +415,7 @@ mod tests {
     #[test]
     fn the_total_survives_the_wrap_of_its_word() {
         let root = Root {
-            word: Atomic::new(MODULUS - 1),
+            word: Atomic::new(idle_word(MODULUS - 1)),
             last: Atomic::new(0),
         };
         let start = 5 * MODULUS;

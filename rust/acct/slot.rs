@@ -43,15 +43,30 @@ impl Cell {
 }
 
 /// The slot of the CPU that the caller runs on and cannot leave meanwhile.
+///
+/// What is known when compiled, `FIRST`, is apart from what is not: a processor adds to a cell that
+/// is given so in one instruction.
 pub trait Slot {
-    /// Adds `n` to a cell, wrapping, in one step with respect to interrupts, and with release
-    /// ordering.
-    fn add(&self, cell: Cell, n: u64);
+    /// Adds `n` to the cell `nth` places after `FIRST`, wrapping, in one step with respect to
+    /// interrupts, and with release ordering.
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64);
+
+    /// Adds one to the cell `nth` places after `FIRST`, in the same way.
+    #[inline(always)]
+    fn count_nth<const FIRST: usize>(&self, nth: usize) {
+        self.add_nth::<FIRST>(nth, 1);
+    }
+
+    /// Adds `n` to a cell, in the same way.
+    #[inline(always)]
+    fn add<const CELL: usize>(&self, n: u64) {
+        self.add_nth::<CELL>(0, n);
+    }
 
     /// Adds one to a cell, in the same way.
     #[inline(always)]
-    fn count(&self, cell: Cell) {
-        self.add(cell, 1);
+    fn count<const CELL: usize>(&self) {
+        self.count_nth::<CELL>(0);
     }
 }
 
@@ -92,23 +107,17 @@ pub(super) const STARTED: usize = 2;
 /// Starts: sectors by `StatGroup::own_sectors()`.
 pub(super) const SECTORS: usize = STARTED + StatGroup::COUNT;
 
-/// Returns the cell of a half that counts the events of `group`'s direction that are through.
-#[inline(always)]
-pub(super) const fn done(half: usize, group: StatGroup) -> Cell {
-    Cell(half + DONE + group.direction() as usize)
-}
-
 /// Books the start of an I/O of `sectors` sectors at `t`.
 ///
 /// The sectors count only for groups that never merge, as the size of the others is known later.
 #[inline(always)]
 pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: impl FnOnce() -> u64) {
-    slot.count(Cell(STARTS + BEGUN));
-    slot.add(Cell(STARTS + START_SUM), t.0);
+    slot.count::<{ STARTS + BEGUN }>();
+    slot.add::<{ STARTS + START_SUM }>(t.0);
     if let Some(place) = group.own_sectors() {
-        slot.add(Cell(STARTS + SECTORS + place), sectors());
+        slot.add_nth::<{ STARTS + SECTORS }>(place, sectors());
     }
-    slot.count(Cell(STARTS + STARTED + group.index()));
+    slot.count_nth::<{ STARTS + STARTED }>(group.index());
 }
 
 /// Books the completion at `t` of an I/O whose latency counts from `start_time`.
@@ -116,18 +125,18 @@ pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: impl FnOnce()
 /// That is its own start, or the earliest of those that were merged into it.
 #[inline(always)]
 pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, start_time: Nsec) {
-    let ios = ENDS + REST + 2 * group.index();
-    slot.count(Cell(ENDS + BEGUN));
-    slot.add(Cell(ENDS + SUM), t.0);
-    slot.add(Cell(ios + 1), t.since(start_time));
-    slot.count(Cell(ios));
+    let ios = 2 * group.index();
+    slot.count::<{ ENDS + BEGUN }>();
+    slot.add::<{ ENDS + SUM }>(t.0);
+    slot.add_nth::<{ ENDS + REST + 1 }>(ios, t.since(start_time));
+    slot.count_nth::<{ ENDS + REST }>(ios);
 }
 
 /// Books that an I/O left at `t`, absorbed by another, which completes for both.
 pub fn absorbed(slot: &impl Slot, t: Nsec, group: StatGroup) {
-    slot.count(Cell(ENDS + BEGUN));
-    slot.add(Cell(ENDS + SUM), t.0);
-    slot.count(done(ENDS, group));
+    slot.count::<{ ENDS + BEGUN }>();
+    slot.add::<{ ENDS + SUM }>(t.0);
+    slot.count_nth::<{ ENDS + DONE }>(group.direction() as usize);
 }
 
 /// Returns a CPU's half that starts at cell `first`, as it was at one moment.
@@ -238,8 +247,8 @@ mod tests {
     }
 
     impl Slot for OneCpu {
-        fn add(&self, cell: Cell, n: u64) {
-            let value = &self.cells[cell.index()];
+        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+            let value = &self.cells[FIRST + nth];
             value.set(value.get().wrapping_add(n));
         }
     }

@@ -142,8 +142,8 @@ mod tests {
     }
 
     impl Slot for TwoCpus {
-        fn add(&self, cell: Cell, n: u64) {
-            let value = &self.cells[self.on.get() as usize][cell.index()];
+        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+            let value = &self.cells[self.on.get() as usize][FIRST + nth];
             value.set(value.get().wrapping_add(n));
         }
     }

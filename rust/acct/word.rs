@@ -2,10 +2,16 @@
 
 //! The word at the root of the busy clock, and what can become of it.
 //!
-//! `rank:12 | version:8 | x:44`. While nobody holds the root, `x` is the busy total `B`. While it
-//! has been held since time `T`, `x` is `T - B`, so the total at time `t` is `t - x`. Both turns
-//! are the same step, `x := t - x`, and everything else leaves `x` alone. All of it is modulo 2^44
-//! ns, 4.9 hours; [`Extended`](super::extended::Extended) restores 64 bits.
+//! `version:8 | x:42 | rank:14`. While nobody holds the root, `x` is the busy total `B`. While it
+//! has been held since time `T`, `x` is `B - T`, so the total at time `t` is `x + t`. A period
+//! begins with `x - t` and ends with `x + t`, and everything else leaves `x` alone. All of it is
+//! modulo 2^42 ns, 73 minutes; [`Extended`](super::extended::Extended) restores 64 bits.
+//!
+//! A time that is shifted into its place reaches into the version, too, and so does what is borrowed
+//! there and carried. That does no harm: version and `x` are one number of 50 bits, to which every
+//! arrival adds 2^42 (the version is raised), and a period takes its begin from it and adds its end.
+//! Two words of the same rank are then the same only after a multiple of 256 arrivals, or with 73
+//! minutes of idle or busy time between them, to the ns.
 //!
 //! The rank is not quite the number of holders:
 //!
@@ -16,21 +22,21 @@
 //! | 2 | 1 | *shared*: others have come and gone |
 //! | n > 2 | n - 1 | |
 //!
-//! The version is raised by every arrival. What rank and version are for is in
-//! [`root`](super::root).
+//! What rank and version are for is in [`root`](super::root).
 
 use super::nsec::Nsec;
 
 /// Width of the busy total in the root's word.
-pub(super) const TOTAL_BITS: u32 = 44;
+pub(super) const TOTAL_BITS: u32 = 42;
+/// Width of the rank.
+const RANK_BITS: u32 = 14;
 
-const VERSION_BITS: u32 = 8;
-const RANK_SHIFT: u32 = TOTAL_BITS + VERSION_BITS;
-
+const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
 const TOTAL_MASK: u64 = (1 << TOTAL_BITS) - 1;
-const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << TOTAL_BITS;
-const VERSION: u64 = 1 << TOTAL_BITS;
+const VERSION: u64 = 1 << (TOTAL_BITS + RANK_BITS);
 
+/// The highest rank.
+pub(super) const MAX_RANK: u64 = RANK_MASK;
 /// Nobody holds the root.
 pub(super) const IDLE: u64 = 0;
 /// One holder, and nobody else has arrived since this rank was set.
@@ -44,45 +50,53 @@ pub(super) struct Word(pub(super) u64);
 
 impl Word {
     pub(super) const fn rank(self) -> u64 {
-        self.0 >> RANK_SHIFT
+        self.0 & RANK_MASK
     }
 
-    pub(super) const fn x(self) -> u64 {
-        self.0 & TOTAL_MASK
+    const fn x(self) -> u64 {
+        self.0 >> RANK_BITS & TOTAL_MASK
     }
 
-    /// Returns the word with another rank.
-    pub(super) const fn ranked(self, rank: u64) -> Self {
-        Self(rank << RANK_SHIFT | self.0 & (VERSION_MASK | TOTAL_MASK))
+    /// Returns a word of rank *shared* with rank *sole*.
+    pub(super) const fn made_sole(self) -> Self {
+        Self(self.0.wrapping_sub(SHARED - SOLE))
     }
 
-    /// Returns the word with the next version.
-    pub(super) const fn renewed(self) -> Self {
-        Self(self.0 & !VERSION_MASK | self.0.wrapping_add(VERSION) & VERSION_MASK)
+    /// Returns the word when another holder has arrived.
+    #[inline(always)]
+    pub(super) const fn joined(self) -> Self {
+        // From 1 to 3; otherwise to the next.
+        let step = 1 + (self.rank() == SOLE) as u64;
+        Self(self.0.wrapping_add(VERSION + step))
     }
 
-    /// Returns an idle word's successor when the first holder arrives at `t`: turned, with rank
-    /// *sole* and the next version.
+    /// Returns the word when one of several holders has departed.
+    #[inline(always)]
+    pub(super) const fn left(self) -> Self {
+        Self(self.0.wrapping_sub(1))
+    }
+
+    /// Returns an idle word's successor when the first holder arrives at `t`.
     #[inline(always)]
     pub(super) const fn begun(self, t: Nsec) -> Self {
         Self(
-            SOLE << RANK_SHIFT
-                | self.0.wrapping_add(VERSION) & VERSION_MASK
-                | t.0.wrapping_sub(self.0) & TOTAL_MASK,
+            self.0
+                .wrapping_sub(t.0 << RANK_BITS)
+                .wrapping_add(VERSION + SOLE),
         )
     }
 
-    /// Returns the successor when the last holder departs at `t`: turned, with rank *idle*.
+    /// Returns the successor of a word of rank *sole* when its holder departs at `t`.
     #[inline(always)]
     pub(super) const fn ended(self, t: Nsec) -> Self {
-        Self(self.0 & VERSION_MASK | t.0.wrapping_sub(self.0) & TOTAL_MASK)
+        Self(self.0.wrapping_add(t.0 << RANK_BITS).wrapping_sub(SOLE))
     }
 
-    /// Returns the busy total at `t`, modulo 2^44 ns.
+    /// Returns the busy total at `t`, modulo 2^42 ns.
     pub(super) const fn total(self, t: Nsec) -> u64 {
         match self.rank() {
             IDLE => self.x(),
-            _ => t.0.wrapping_sub(self.x()) & TOTAL_MASK,
+            _ => self.x().wrapping_add(t.0) & TOTAL_MASK,
         }
     }
 
@@ -92,38 +106,61 @@ impl Word {
     }
 }
 
+/// Returns an idle root's word with this busy total.
+#[cfg(any(test, CONFIG_KUNIT))]
+pub(super) const fn idle_word(total: u64) -> u64 {
+    total << RANK_BITS
+}
+
 #[cfg(any(test, CONFIG_KUNIT))]
 #[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_word))]
 mod tests {
     use super::*;
 
-    impl Word {
-        fn turned_for_test(self, t: Nsec) -> Self {
-            Self(self.0 & !TOTAL_MASK | t.0.wrapping_sub(self.x()) & TOTAL_MASK)
+    const IDLE_WORD: Word = Word(idle_word(TOTAL_MASK));
+
+    #[test]
+    fn a_turn_and_its_return_charge_the_time_between() {
+        let busy = IDLE_WORD.begun(Nsec(1000));
+        assert_eq!(busy.rank(), SOLE);
+        assert_eq!(busy.total(Nsec(1007)), 6);
+        let idle = busy.ended(Nsec(1007));
+        assert_eq!(idle.rank(), IDLE);
+        assert_eq!(idle.total(Nsec(2000)), 6);
+    }
+
+    #[test]
+    fn a_time_beyond_the_words_bits_makes_no_difference() {
+        let late = 3 * (TOTAL_MASK + 1) + (1 << 60);
+        let busy = IDLE_WORD.begun(Nsec(late));
+        assert_eq!(busy.total(Nsec(late + 7)), 6);
+        assert_eq!(busy.ended(Nsec(late + 7)).total(Nsec(0)), 6);
+    }
+
+    #[test]
+    fn who_comes_and_goes_changes_the_rank_and_not_the_total() {
+        let sole = IDLE_WORD.begun(Nsec(1000));
+        let three = sole.joined();
+        let four = three.joined();
+        assert_eq!((three.rank(), four.rank()), (3, 4));
+        assert_eq!(four.left().left().rank(), SHARED);
+        assert_eq!(four.left().left().made_sole().rank(), SOLE);
+        for word in [three, four, four.left(), four.left().left().made_sole()] {
+            assert!(word.same_span(sole));
+            assert_eq!(word.total(Nsec(1007)), 6);
+            assert!(word != sole);
         }
     }
 
     #[test]
-    fn a_turn_and_its_return_charge_the_time_between() {
-        let idle = Word(TOTAL_MASK);
-        let busy = idle.begun(Nsec(1000));
-        assert_eq!(busy.total(Nsec(1007)), 6);
-        assert_eq!(busy.ended(Nsec(1007)).total(Nsec(2000)), 6);
-    }
-
-    #[test]
-    fn the_fields_keep_out_of_each_other() {
-        let word = Word(u64::MAX);
-        assert_eq!(word.renewed().x(), word.x());
-        assert_eq!(word.renewed().rank(), word.rank());
-        assert_eq!(
-            word.ended(Nsec(5)),
-            word.ranked(IDLE).turned_for_test(Nsec(5))
-        );
-        let first = word.ranked(IDLE);
-        let turned = first.ranked(SOLE).renewed().turned_for_test(Nsec(5));
-        assert_eq!(first.begun(Nsec(5)), turned);
-        assert_eq!(word.ranked(IDLE).x(), word.x());
-        assert!(word.renewed() != word);
+    fn every_arrival_makes_another_word() {
+        let sole = IDLE_WORD.begun(Nsec(1000));
+        let mut word = sole;
+        for _ in 1..256 {
+            word = word.joined().left().made_sole();
+            assert!(word != sole);
+        }
+        // As does one in a new period, even at the very time at which the last one ended.
+        assert!(sole.ended(Nsec(1000)).begun(Nsec(1000)) != sole);
     }
 }

@@ -38,14 +38,13 @@ impl Key {
         Self(0xffff_8880_0000_0000 + number * core::mem::size_of::<bindings::block_device>())
     }
 
-    /// Returns a well-mixed number of 64 bits less `shift`, from 0 to 63.
+    /// Returns a well-mixed number of 32 bits.
     #[inline(always)]
-    pub(crate) fn hash(self, shift: u32) -> usize {
-        // Fibonacci hashing (Knuth, TAOCP 6.4), as include/linux/hash.h does it.
+    pub(crate) fn hash(self) -> usize {
+        // Fibonacci hashing (Knuth, TAOCP 6.4), as include/linux/hash.h does it. The lower half of
+        // the product knows little of the upper half of the address.
         const GOLDEN_RATIO_64: u64 = 0x61C8_8646_80B5_83EB;
-        ((self.0 as u64)
-            .wrapping_mul(GOLDEN_RATIO_64)
-            .wrapping_shr(shift)) as usize
+        ((self.0 as u64).wrapping_mul(GOLDEN_RATIO_64) >> 32) as usize
     }
 }
 

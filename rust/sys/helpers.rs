@@ -33,6 +33,7 @@ extern "C" {
     /// `blk_rq_passthrough_stats()`: whether `blk_account_io_start()` is about to count this
     /// passthrough request.
     pub(super) fn blkacct_rq_passthrough_stats(rq: *mut bindings::request) -> bool;
+    #[allow(dead_code)] // Not where it is inline.
     /// Sets the time, in ns, that `blk_time_get_ns()` has cached for the current task.
     pub(super) fn blkacct_set_plug_clock(now: u64);
     /// Tells whether the disk's `submit_bio` is the function of this name.

@@ -4,11 +4,16 @@
 //!
 //! C header: [`include/linux/percpu.h`](srctree/include/linux/percpu.h)
 
+mod here;
+
 use super::{
     helpers,
     preempt::Disabled, //
 };
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    ptr::NonNull, //
+};
 use kernel::{
     bindings,
     prelude::*,
@@ -48,7 +53,7 @@ pub(crate) fn without_interrupts<R>(this: impl FnOnce() -> R) -> R {
 /// `base` is a per-CPU allocation of `[u64; N]` that lives as long as this value, and is only ever
 /// accessed as single, aligned words.
 pub(crate) struct Counters<const N: usize> {
-    base: *mut [u64; N],
+    base: NonNull<[u64; N]>,
 }
 
 // SAFETY: The per-CPU memory is accessed word by word, and from other CPUs only by loads.
@@ -73,11 +78,10 @@ impl<const N: usize> Counters<N> {
                 bindings::GFP_KERNEL,
             )
         };
-        if base.is_null() {
-            return Err(ENOMEM);
-        }
         // INVARIANT: Just allocated, with the size and alignment of the array.
-        Ok(Self { base: base.cast() })
+        Ok(Self {
+            base: NonNull::new(base.cast()).ok_or(ENOMEM)?,
+        })
     }
 
     /// Returns the counters of the CPU that `pin` holds.
@@ -100,6 +104,7 @@ impl<const N: usize> Counters<N> {
         let cell = self
             .base
             .cast::<u64>()
+            .as_ptr()
             .wrapping_byte_add(offset)
             .wrapping_add(index);
         // SAFETY: A counter of a possible CPU by the type invariants (see `possible`), live while
@@ -110,100 +115,60 @@ impl<const N: usize> Counters<N> {
 
 /// The counters of the current CPU.
 ///
+/// The place of a counter is a constant, `FIRST` or `INDEX`, and a number that is added where it
+/// is not known when compiled.
+///
 /// # Invariants
 ///
 /// The pointer is that of [`Counters`] which outlive this value, and so does a [`Pinned`]. (Not a
 /// reference to the counters: their pointer would be read anew for each add.)
 #[derive(Clone, Copy)]
-pub(crate) struct Here<'a, const N: usize>(*mut [u64; N], PhantomData<&'a Pinned>);
+pub(crate) struct Here<'a, const N: usize>(NonNull<[u64; N]>, PhantomData<&'a Pinned>);
 
 impl<const N: usize> Here<'_, N> {
-    /// Adds `n`, wrapping, to counter `index`. An index out of bounds adds nothing.
+    /// Adds `n`, wrapping, to the counter `nth` places after `FIRST`. Out of bounds it adds
+    /// nothing.
     #[inline(always)]
-    pub(crate) fn add(&self, index: usize, n: u64) {
-        if index >= N {
-            return;
+    pub(crate) fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        if nth < const { N - FIRST } {
+            // SAFETY: A counter of the allocation, by the type invariants and the test. The pin
+            // keeps preemption off.
+            unsafe { here::add_nth::<FIRST>(self.0.cast().as_ptr(), nth, n) };
         }
-        // SAFETY: A counter of the allocation, by the type invariants and the test. The pin keeps
-        // preemption off.
-        unsafe { add_here(self.0.cast::<u64>().wrapping_add(index), n) };
     }
 
-    /// Adds one, wrapping, to counter `index`. An index out of bounds adds nothing.
+    /// Adds one, wrapping, to the counter `nth` places after `FIRST`. Out of bounds it adds
+    /// nothing.
     #[inline(always)]
-    pub(crate) fn count(&self, index: usize) {
-        if index >= N {
-            return;
+    pub(crate) fn count_nth<const FIRST: usize>(&self, nth: usize) {
+        if nth < const { N - FIRST } {
+            // SAFETY: As in `add_nth`.
+            unsafe { here::count_nth::<FIRST>(self.0.cast().as_ptr(), nth) };
         }
-        // SAFETY: As in `add`.
-        unsafe { count_here(self.0.cast::<u64>().wrapping_add(index)) };
+    }
+
+    /// Adds `n`, wrapping, to a counter.
+    #[inline(always)]
+    pub(crate) fn add<const INDEX: usize>(&self, n: u64) {
+        const { assert!(INDEX < N) };
+        // SAFETY: As in `add_nth`.
+        unsafe { here::add::<INDEX>(self.0.cast().as_ptr(), n) };
+    }
+
+    /// Adds one, wrapping, to a counter.
+    #[inline(always)]
+    pub(crate) fn count<const INDEX: usize>(&self) {
+        const { assert!(INDEX < N) };
+        // SAFETY: As in `add_nth`.
+        unsafe { here::count::<INDEX>(self.0.cast().as_ptr()) };
     }
 }
 
 impl<const N: usize> Drop for Counters<N> {
     fn drop(&mut self) {
         // SAFETY: Allocated by `new`, and nobody refers to it any more.
-        unsafe { bindings::free_percpu(self.base.cast()) };
+        unsafe { bindings::free_percpu(self.base.as_ptr().cast()) };
     }
-}
-
-/// Adds to a counter that only the current CPU writes, in one instruction, so that an interrupt on
-/// this CPU falls before or after it. Not locked: other CPUs only load.
-///
-/// # Safety
-///
-/// `cell` is a valid per-CPU address, and preemption is off.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn add_here(cell: *mut u64, n: u64) {
-    // SAFETY: The caller guarantees the target, which gs makes the current CPU's; x86 stores
-    // become visible in program order.
-    unsafe {
-        core::arch::asm!(
-            "add qword ptr gs:[{cell}], {n}",
-            cell = in(reg) cell,
-            n = in(reg) n,
-            options(nostack),
-        );
-    }
-}
-
-/// Adds one, in the same way.
-///
-/// # Safety
-///
-/// As above.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn count_here(cell: *mut u64) {
-    // SAFETY: As above.
-    unsafe { core::arch::asm!("inc qword ptr gs:[{cell}]", cell = in(reg) cell, options(nostack)) };
-}
-
-/// See the x86-64 form.
-///
-/// # Safety
-///
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn count_here(cell: *mut u64) {
-    // SAFETY: As above.
-    unsafe { add_here(cell, 1) };
-}
-
-/// See the x86-64 form; elsewhere an atomic, with release ordering as the reader's check needs it.
-///
-/// # Safety
-///
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn add_here(cell: *mut u64, n: u64) {
-    // SAFETY: Preemption is off, so the offset is that of the current CPU.
-    let cell = cell.wrapping_byte_add(unsafe { helpers::blkacct_cpu_offset() } as usize);
-    // SAFETY: The caller guarantees the target.
-    unsafe { Atomic::from_ptr(cell) }.fetch_add(n, kernel::sync::atomic::Release);
 }
 
 /// Iterates over the possible CPUs.
@@ -237,11 +202,12 @@ mod tests {
         assert_eq!(sum(&counters, 0), 0);
         for _ in 0..10 {
             let pin = Pinned::new();
-            counters.here(&pin).add(1, 4);
+            counters.here(&pin).add::<1>(4);
+            counters.here(&pin).count_nth::<1>(1);
         }
         assert_eq!(sum(&counters, 0), 0);
         assert_eq!(sum(&counters, 1), 40);
-        assert_eq!(sum(&counters, 2), 0);
+        assert_eq!(sum(&counters, 2), 10);
         Ok(())
     }
 
@@ -249,8 +215,9 @@ mod tests {
     fn a_counter_wraps() -> Result {
         let counters = Counters::<1>::new()?;
         let pin = Pinned::new();
-        counters.here(&pin).add(0, u64::MAX);
-        counters.here(&pin).add(0, 3);
+        counters.here(&pin).add_nth::<0>(0, u64::MAX);
+        counters.here(&pin).add::<0>(2);
+        counters.here(&pin).count::<0>();
         drop(pin);
         assert_eq!(sum(&counters, 0), 2);
         Ok(())
@@ -258,13 +225,13 @@ mod tests {
 
     #[test]
     fn out_of_bounds_is_nothing() -> Result {
-        let counters = Counters::<1>::new()?;
+        let counters = Counters::<2>::new()?;
         let pin = Pinned::new();
-        counters.here(&pin).add(1, 5);
-        counters.here(&pin).count(1);
+        counters.here(&pin).add_nth::<1>(1, 5);
+        counters.here(&pin).count_nth::<1>(usize::MAX);
         drop(pin);
         assert_eq!(counters.load(u32::MAX, 0), 0);
-        assert_eq!(counters.load(0, 1), 0);
+        assert_eq!(sum(&counters, 0) + sum(&counters, 1), 0);
         Ok(())
     }
 }

@@ -27,11 +27,12 @@ impl Drop for Disabled {
     }
 }
 
-/// Returns whether the current task collects requests in a plug. In an interrupt, whether the task
-/// that was interrupted does.
+/// Makes `now` what `blk_time_get_ns()` returns to this task until its plug ends, as if the kernel
+/// had just read the clock for it. Any context; does nothing outside a task or a plug, where no
+/// time is cached.
 #[inline(always)]
-pub(super) fn has_plug() -> bool {
-    imp::has_plug()
+pub(super) fn set_plug_clock(now: u64) {
+    imp::set_plug_clock(now);
 }
 
 // Out of line where the kernel's own are, for tracing or checking.
@@ -39,6 +40,7 @@ pub(super) fn has_plug() -> bool {
     target_arch = "x86_64",
     CONFIG_PREEMPTION,
     not(CONFIG_DEBUG_PREEMPT),
+    not(CONFIG_PREEMPT_RT),
     not(CONFIG_TRACE_PREEMPT_TOGGLE)
 ))]
 mod imp {
@@ -79,9 +81,27 @@ mod imp {
         }
     }
 
+    /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`; `helpers.c` asserts it.
+    const NOT_IN_TASK: u32 = 0x00ff_0100;
+
     #[inline(always)]
-    pub(super) fn has_plug() -> bool {
-        let current: *const bindings::task_struct;
+    fn in_task() -> bool {
+        let count: u32;
+        // SAFETY: Loads this CPU's count; a task keeps what is asked of it wherever it goes.
+        unsafe {
+            asm!(
+                "mov {count:e}, gs:[rip + {preempt_count}]",
+                count = lateout(reg) count,
+                preempt_count = sym bindings::__preempt_count,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        count & NOT_IN_TASK == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn set_plug_clock(now: u64) {
+        let current: *mut bindings::task_struct;
         // SAFETY: Loads the current task; it stays the same for whoever asks.
         unsafe {
             asm!(
@@ -92,7 +112,17 @@ mod imp {
             );
         }
         // SAFETY: The current task is live, and only it sets its plug.
-        unsafe { !(*current).plug.is_null() }
+        let plug = unsafe { (*current).plug };
+        if plug.is_null() || !in_task() {
+            return;
+        }
+        // SAFETY: A plug lives while it is the task's; only the task writes there, and to its
+        // flags. The flag follows the time, as `blk_time_get_ns()` has it.
+        unsafe {
+            (&raw mut (*plug).cur_ktime).write_volatile(now);
+            asm!("", options(nostack, preserves_flags));
+            (*current).flags |= bindings::PF_BLOCK_TS;
+        }
     }
 }
 
@@ -100,6 +130,7 @@ mod imp {
     target_arch = "x86_64",
     CONFIG_PREEMPTION,
     not(CONFIG_DEBUG_PREEMPT),
+    not(CONFIG_PREEMPT_RT),
     not(CONFIG_TRACE_PREEMPT_TOGGLE)
 )))]
 mod imp {
@@ -118,8 +149,8 @@ mod imp {
     }
 
     #[inline(always)]
-    pub(super) fn has_plug() -> bool {
-        // The helper that this saves a call to looks itself.
-        true
+    pub(super) fn set_plug_clock(now: u64) {
+        // SAFETY: Touches only the current task and its plug.
+        unsafe { helpers::blkacct_set_plug_clock(now) };
     }
 }

@@ -52,6 +52,17 @@ impl<'a> Queue<'a> {
         unsafe { (*self.0).nr_hw_queues as usize }.max(1)
     }
 
+    /// Returns whether all requests go to hardware queue 0, but those that are polled, and reads
+    /// where the driver has queues for them.
+    pub(crate) fn has_single_queue(&self) -> bool {
+        // SAFETY: Live by the type invariants. The tag set of a request-based disk lives as long;
+        // an integer, for which a stale value is as good.
+        unsafe {
+            let set = (*self.0).tag_set;
+            (&raw const (*set).map[0].nr_queues).read_volatile() == 1
+        }
+    }
+
     /// Returns whether zone appends are for this queue, by its limits as they are.
     pub(crate) fn takes_zone_appends(&self) -> bool {
         // SAFETY: Live by the type invariants. An integer, for which a stale value is as good.

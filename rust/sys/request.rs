@@ -7,20 +7,24 @@
 use super::{
     bdev::Key,
     helpers,
-    preempt::has_plug, //
+    preempt, //
 };
 use crate::acct::nsec::Nsec;
 use core::{
     marker::PhantomData,
     ptr::NonNull, //
 };
-use kernel::bindings;
+use kernel::{
+    bindings,
+    prelude::*, //
+};
 
 const RQF_IO_STAT: u32 = 1 << bindings::rqf_flags___RQF_IO_STAT;
 const RQF_FLUSH_SEQ: u32 = 1 << bindings::rqf_flags___RQF_FLUSH_SEQ;
 
 const REQ_OP_MASK: u32 = 0xff;
 const RQF_STATS: u32 = 1 << bindings::rqf_flags___RQF_STATS;
+const QUEUE_STATS: c_ulong = 1 << bindings::QUEUE_FLAG_STATS;
 
 /// A flag of ours among the request's: the driver has it. The kernel uses the lower ones, and
 /// clears them all when it hands the request out anew.
@@ -111,10 +115,18 @@ impl RqRef<'_> {
         (rq.rq_flags & AT_DRIVER != 0).then_some(Nsec(rq.io_start_time_ns))
     }
 
+    /// Lets the kernel stamp the request with `now`, not with the plug's older time. To be called
+    /// in the event of its start.
+    #[inline]
+    pub(crate) fn set_started(&self, now: Nsec) {
+        preempt::set_plug_clock(now.0);
+    }
+
     /// Marks the request as issued at `now`. To be called in the event of its issue.
     ///
     /// The stamp is the kernel's own field for this very time, which it sets itself right after the
-    /// event where it needs it, and leaves alone elsewhere.
+    /// event where it needs it (with this time too, not with the plug's older one), and leaves
+    /// alone elsewhere.
     #[inline]
     pub(crate) fn set_issued(&self, now: Nsec) {
         let rq = self.0.as_ptr();
@@ -122,6 +134,9 @@ impl RqRef<'_> {
         unsafe {
             (*rq).io_start_time_ns = now.0;
             (*rq).rq_flags |= AT_DRIVER;
+            if (*(*rq).q).queue_flags & QUEUE_STATS != 0 {
+                preempt::set_plug_clock(now.0);
+            }
         }
         if self.is_internal_flush() {
             // Makes the kernel show its end, which it otherwise does with such statistics only.
@@ -161,9 +176,9 @@ impl RqRef<'_> {
     /// Returns the number of the hardware queue the request is bound to, the same at its start
     /// and at its end.
     #[inline]
-    pub(crate) fn hardware_queue(&self) -> usize {
+    pub(crate) fn hardware_queue(&self) -> u32 {
         // SAFETY: A request that has been allocated is bound to a hardware context until freed.
-        unsafe { (*self.get().mq_hctx).queue_num as usize }
+        unsafe { (*self.get().mq_hctx).queue_num }
     }
 
     /// Returns the device that the kernel is about to count the request on: its bio's, or the
@@ -190,16 +205,5 @@ impl RqRef<'_> {
     #[inline]
     pub(crate) fn counted_on(&self) -> Key {
         Key::of(self.get().part)
-    }
-}
-
-/// Makes the kernel stamp this task's next request with `now` instead of the plug's older time.
-///
-/// Any context; does nothing outside a task or a plug, where no time is cached.
-#[inline]
-pub(crate) fn set_plug_clock(now: Nsec) {
-    if has_plug() {
-        // SAFETY: Touches only the current task and its plug.
-        unsafe { helpers::blkacct_set_plug_clock(now.0) };
     }
 }

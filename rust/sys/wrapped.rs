@@ -34,6 +34,7 @@ impl<T> Wrapped<T> {
     }
 
     /// Returns the number of elements.
+    #[cfg(CONFIG_KUNIT)]
     pub(crate) fn len(&self) -> usize {
         self.elements.len()
     }

@@ -81,6 +81,9 @@ impl Device for Root {
     }
 }
 
+/// No leaf: the I/O holds the root itself.
+const DIRECT: usize = 2;
+
 #[derive(Default)]
 struct Disk {
     busy: Busy,
@@ -89,12 +92,18 @@ struct Disk {
 
 impl Device for Disk {
     fn start(&self, leaf: usize, clock: &Ticks) -> Nsec {
-        let arrival = self.busy.start(&self.leaves[leaf]);
+        let arrival = match self.leaves.get(leaf) {
+            Some(leaf) => self.busy.start(leaf),
+            None => self.busy.start_direct(),
+        };
         arrival.commit(clock.now(), clock)
     }
 
     fn end(&self, leaf: usize, clock: &Ticks) -> Nsec {
-        let departure = self.busy.end(&self.leaves[leaf]);
+        let departure = match self.leaves.get(leaf) {
+            Some(leaf) => self.busy.end(leaf),
+            None => self.busy.end_direct(),
+        };
         let time = departure.commit(clock.now(), clock);
         time.expect("this I/O is in flight")
     }
@@ -159,6 +168,13 @@ fn compare_all(name: &str, check: fn(u64, u64)) {
     compare::<Disk>(&format!("{name}: one leaf, relay"), relay, &[0, 0], check);
     compare::<Disk>(&format!("{name}: two leaves"), race, &[0, 1], check);
     compare::<Disk>(&format!("{name}: two leaves, relay"), relay, &[0, 1], check);
+    compare::<Disk>(&format!("{name}: leaf, direct"), race, &[0, DIRECT], check);
+    compare::<Disk>(
+        &format!("{name}: direct, leaf, relay"),
+        relay,
+        &[DIRECT, 0],
+        check,
+    );
 }
 
 #[test]
@@ -236,8 +252,8 @@ fn surplus_is_undone() {
 struct OneCpu([AtomicU64; Cell::COUNT]);
 
 impl Slot for OneCpu {
-    fn add(&self, cell: Cell, n: u64) {
-        self.0[cell.index()].fetch_add(n, Ordering::Release);
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        self.0[FIRST + nth].fetch_add(n, Ordering::Release);
     }
 }
 

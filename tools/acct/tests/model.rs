@@ -33,8 +33,8 @@ const SECTORS: u64 = 8;
 struct Cpus([[Value<u64>; Cell::COUNT]; CPUS], Value<usize>);
 
 impl Slot for Cpus {
-    fn add(&self, cell: Cell, n: u64) {
-        let value = &self.0[self.1.get()][cell.index()];
+    fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
+        let value = &self.0[self.1.get()][FIRST + nth];
         value.set(value.get().wrapping_add(n));
     }
 }
@@ -48,6 +48,9 @@ impl Slots for Cpus {
         self.0[cpu][cell.index()].get()
     }
 }
+
+/// No leaf: the I/O holds the root itself.
+const DIRECT: usize = LEAVES;
 
 /// A disk or a partition: the core's accounts.
 struct Level {
@@ -82,7 +85,7 @@ struct Span {
     latency: Option<u64>,
 }
 
-/// An I/O in flight: its leaf, and its place in the list of each level it counts for.
+/// An I/O in flight: its leaf, or [`DIRECT`], and its place in the list of each level it counts for.
 #[derive(Clone)]
 struct Io {
     leaf: usize,
@@ -119,7 +122,7 @@ enum Command {
 fn command() -> impl Strategy<Value = Command> {
     let which = 0..64usize;
     prop_oneof![
-        4 => (0..LEAVES, any::<bool>()).prop_map(|(leaf, part)| Command::Start { leaf, part }),
+        4 => (0..=DIRECT, any::<bool>()).prop_map(|(leaf, part)| Command::Start { leaf, part }),
         3 => which.clone().prop_map(|which| Command::End { which }),
         1 => (which.clone(), which.clone())
             .prop_map(|(which, into)| Command::Merge { which, into }),
@@ -146,7 +149,10 @@ impl<'a> World<'a> {
             Command::Start { leaf, part } => {
                 let count = if part { 2 } else { 1 };
                 let levels = &self.levels[..count];
-                let arrivals = levels.iter().map(|l| l.busy.start(&l.leaves[leaf]));
+                let arrivals = levels.iter().map(|l| match l.leaves.get(leaf) {
+                    Some(leaf) => l.busy.start(leaf),
+                    None => l.busy.start_direct(),
+                });
                 let half = Half::Start(arrivals.collect());
                 let spans = Vec::new();
                 let io = Io { leaf, spans };
@@ -176,7 +182,10 @@ impl<'a> World<'a> {
         }
         let io = self.open.swap_remove(which % self.open.len());
         let levels = &self.levels[..io.spans.len()];
-        let departures = levels.iter().map(|l| l.busy.end(&l.leaves[io.leaf]));
+        let departures = levels.iter().map(|l| match l.leaves.get(io.leaf) {
+            Some(leaf) => l.busy.end(leaf),
+            None => l.busy.end_direct(),
+        });
         let departures = departures.collect();
         let half = Half::End { departures, into };
         self.pending.push(Pending { t: None, io, half });

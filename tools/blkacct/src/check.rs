@@ -116,6 +116,9 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
             oracle
         }
     };
+    if args.models {
+        oracle.model(args.hz);
+    }
     let name = path.display().to_string();
     let progress = Progress::new(args.progress);
     let mut stream = Stream::new(&name, open(path)?, format, dev, progress);
@@ -152,6 +155,7 @@ fn conclude(
         violations: reported.violations.clone(),
         notes: judge::notes(truth, reported),
         fields: judge::fields(truth, reported, args.skew_ns),
+        models: truth.models.clone(),
     };
     report.pass = report.doubts.is_empty() && !report.is_wrong();
     let mut out = io::stdout().lock();

@@ -154,6 +154,15 @@ pub struct CheckArgs {
           value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub skew_ns: u64,
 
+    /// Say also what io_ticks the algorithms of older kernels would have had
+    #[arg(long, conflicts_with = "watch")]
+    pub models: bool,
+
+    /// Jiffies a second of those kernels
+    #[arg(long, value_name = "HZ", default_value_t = 250, requires = "models",
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub hz: u64,
+
     /// Print JSON, with times as integers of ns
     #[arg(long)]
     pub json: bool,
@@ -201,6 +210,10 @@ explain its error; the column `allowed` is computed from the run's events.
 What blkacct/anomalies says under bound_ns is added to the times. Two reads
 of stat must also not contradict each other: no counter steps back, none
 grows by more than what bounds it.
+--models shows what kernels before 5.0, from 5.0, from 5.7 and from 6.10 on
+count of these events, in jiffies, which are taken to begin at multiples of
+their length. From 6.3 on a kernel also looks when it is read, which makes a
+difference where a request hangs; that is modelled from 6.10 on.
 Lost events, a trace that is cut off or out of order, or one without an
 event of the disk never pass (status 1).";
 

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::judge::{Field, Unit};
+use crate::oracle::models::Said;
 use crate::table::{align, dash, fraction};
 
 /// A run and its verdict.
@@ -31,6 +32,9 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The figures.
     pub fields: Vec<Field>,
+    /// What the algorithms of older kernels would have had, where it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Said>,
 }
 
 impl Report {
@@ -71,6 +75,17 @@ impl Report {
             false => &HEADS[..2],
         };
         align(out, heads, rows.chain(derived).collect())?;
+        if !self.models.is_empty() {
+            let rows = self.models.iter().map(|said| {
+                let util = percent(said.io_ticks, window);
+                vec![
+                    said.kernels.to_owned(),
+                    fraction(i128::from(said.io_ticks), 6),
+                    dash(util),
+                ]
+            });
+            align(out, &["io_ticks by kernel", "ms", "%util"], rows.collect())?;
+        }
         for violation in &self.violations {
             writeln!(out, "FAIL: {violation}")?;
         }
@@ -110,6 +125,12 @@ impl Report {
         let depth = ratio("time_in_queue", "mean depth", 1);
         util.into_iter().chain(depth).collect()
     }
+}
+
+/// Returns 100 times `part` by `whole`, to the hundredth.
+fn percent(part: u64, whole: u64) -> Option<String> {
+    let hundredths = u128::from(part) * 10_000 / u128::from(whole.max(1));
+    Some(fraction(i128::try_from(hundredths).ok()?, 2))
 }
 
 const HEADS: [&str; 8] = [
@@ -185,6 +206,7 @@ mod tests {
                 allowed: Some((996_000, 1_004_000)),
                 ok: Some(true),
             }],
+            models: Vec::new(),
         }
     }
 
@@ -201,6 +223,24 @@ io_ticks   1.000000   1.000005    4.000000   +0.000005   +3.000000  -0.004000 +0
 ok
 ";
         assert_eq!(text, want);
+    }
+
+    #[test]
+    fn models_have_a_table_of_their_own() {
+        let mut report = report();
+        report.models.push(Said {
+            kernels: "5.0 to 5.6",
+            io_ticks: 4_000_000,
+        });
+        let mut out = Vec::new();
+        report.table(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let want = "\
+io_ticks by kernel        ms   %util
+5.0 to 5.6          4.000000  200.00
+ok
+";
+        assert!(text.ends_with(want), "{text}");
     }
 
     #[test]

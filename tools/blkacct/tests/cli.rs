@@ -68,6 +68,21 @@ fn help_is_the_fixture() {
 }
 
 #[test]
+fn models_are_shown_when_asked_for() {
+    let trace = ["--format", "ftrace", "--disk", "8,0", "sda.ftrace"];
+    let with = |more: &[&str]| check(&[&trace[..], more].concat()).output().unwrap().stdout;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    assert!(!text(with(&[])).contains("by kernel"));
+    let shown = text(with(&["--models", "--hz", "1000"]));
+    assert!(shown.contains("5.7 to 6.9"), "{shown}");
+    let json: serde_json::Value = serde_json::from_slice(&with(&["--models", "--json"])).unwrap();
+    assert_eq!(json["models"].as_array().map(Vec::len), Some(4));
+    check(&[&trace[..], &["--hz", "100"]].concat())
+        .assert()
+        .code(2);
+}
+
+#[test]
 fn all_formats_show_the_truth() {
     let rows = |format: &str, file: &str| {
         let args = ["--format", format, "--disk", "8,0", file];

@@ -45,6 +45,9 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
 
     let before = files.read()?;
     let mut oracle = Oracle::window(before.stat.time_ns, args.skew_ns);
+    if args.models {
+        oracle.model(args.hz);
+    }
     let progress = Progress::new(args.progress);
     let mut stream = Stream::new("trace_pipe", pipe, Format::Ftrace, dev, progress);
     let deadline = Instant::now() + Duration::from_secs(args.seconds);

@@ -24,6 +24,7 @@
 pub mod account;
 pub mod driver;
 pub mod flight;
+pub mod models;
 pub mod replay;
 pub mod slack;
 pub mod sweep;
@@ -31,6 +32,7 @@ pub mod sweep;
 use account::{Account, Figures};
 use driver::Stay;
 use flight::{Effect, Flight, Step};
+use models::{Models, Said};
 use slack::Slack;
 
 use crate::source::{Event, Group};
@@ -46,6 +48,9 @@ pub struct Oracle {
     counted_at_driver: Option<(u64, u64)>,
     from: u64,
     slack_before: Slack,
+    /// Jiffies a second of the kernels to model, if any are.
+    hz: Option<u64>,
+    models: Option<Models>,
 }
 
 /// The two accounts.
@@ -97,6 +102,8 @@ pub struct Truth {
     pub driver_commands: u64,
     /// Dones that may be the middle or the end of a flush sequence.
     pub unclear_flushes: u64,
+    /// What the kernel's algorithms would have said, if they were modelled.
+    pub models: Vec<Said>,
 }
 
 impl Oracle {
@@ -112,6 +119,8 @@ impl Oracle {
             counted_at_driver: None,
             from: 0,
             slack_before: Slack::default(),
+            hz: None,
+            models: None,
         }
     }
 
@@ -129,6 +138,12 @@ impl Oracle {
     pub fn close(&mut self, to: u64, counted: (u64, u64)) {
         self.counted = Some(counted);
         self.end(to);
+    }
+
+    /// Models the kernel's own algorithms as well, with `hz` jiffies a second; no event has been given
+    /// yet.
+    pub fn model(&mut self, hz: u64) {
+        self.hz = Some(hz);
     }
 
     /// Someone counted what the driver has, at the beginning and at the end.
@@ -161,6 +176,12 @@ impl Oracle {
             Books::new(event.time, self.skew)
         });
         books.book(event.time, step);
+        if let (Some(hz), Some(effect)) = (self.hz, step.io) {
+            let models = self
+                .models
+                .get_or_insert_with(|| Models::new(hz, self.from));
+            models.event(event.time, effect);
+        }
     }
 
     /// Ends the window, at the last event unless it was closed.
@@ -174,6 +195,10 @@ impl Oracle {
         let figures = books.io.finish(self.counted);
         let driver = books.driver.finish(self.counted_at_driver);
         let slack = self.flight.slack();
+        let models = self.models.map(|mut models| {
+            models.close(self.to);
+            models.finish()
+        });
         Truth {
             from: self.from,
             to: self.to,
@@ -181,6 +206,7 @@ impl Oracle {
             driver_commands: self.flight.driver_commands,
             unclear_flushes: self.flight.unclear_flushes,
             figures,
+            models: models.unwrap_or_default(),
             driver: (self.flight.issues > 0).then_some(driver),
         }
     }
