@@ -6,7 +6,7 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 CARGO = cd tools && cargo
 IN_ROOT = tools/env/in-root
 
-.PHONY: help modules install clean guest-modules tool demo bench bench-json \
+.PHONY: help modules install clean guest-modules tool demo evidence bench bench-json \
 	bench-scale bench-native test check kunit test-debug test-host test-guest test-trixie fmt
 
 help: ## this list
@@ -51,6 +51,9 @@ bench-scale: guest-modules ## what mode 2 costs with many disks in it
 
 bench-native: ## the busy clock against a plain ns port of the stock algorithm, on this machine
 	@tools/env/cargo bench -q -p bench
+
+evidence: guest-modules tool ## make Documentation/evidence.rst from runs
+	@tools/testing/evidence/make
 
 test: ## everything, as CI does it
 	@tools/testing/run-all

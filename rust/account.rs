@@ -7,6 +7,8 @@
 
 mod anomalies;
 mod bio;
+#[cfg(CONFIG_KUNIT)]
+mod cases;
 mod cells;
 mod device;
 mod histograms;

@@ -11,7 +11,7 @@
 //! | time | [`nsec`] |
 //! | busy clock | `word`, [`root`], [`leaf`], [`extended`], and [`busy`], which explains the algorithm |
 //! | tallies | [`sgrp`], [`slot`], [`device`], [`hist`]; [`bios`], [`window`] for bio-based devices |
-//! | reading | [`snap`], [`wire`] |
+//! | reading | [`snap`], [`wire`], [`periods`] |
 //!
 //! Counters and times wrap or saturate explicitly everywhere: the kernel panics on overflow.
 
@@ -22,6 +22,7 @@ pub mod extended;
 pub mod hist;
 pub mod leaf;
 pub mod nsec;
+pub mod periods;
 pub mod root;
 pub mod sgrp;
 pub mod slot;

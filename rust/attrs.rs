@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of a device: `blkacct/{iostats,stat,in_flight,latency_*,classic,anomalies}`.
+//! The files of a device: `blkacct/{iostats,stat,in_flight,latency_*,counted_ns,classic,anomalies}`.
 //!
 //! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
 
@@ -70,6 +70,11 @@ macro_rules! files {
             latency!(c"latency_drv_in", DrvIn),
             latency!(c"latency_drv_out", DrvOut),
             File {
+                name: c"counted_ns",
+                show: show_counted_ns,
+                store: None,
+            },
+            File {
                 name: c"classic",
                 show: show_classic,
                 store: None,
@@ -117,6 +122,10 @@ fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {
         },
     };
     Ok(write!(text, "{stat}")?)
+}
+
+fn show_counted_ns(device: &Device, text: &mut Text<'_>) -> Result {
+    Ok(writeln!(text, "{}", device.counted_ns())?)
 }
 
 fn show_in_flight(device: &Device, text: &mut Text<'_>) -> Result {

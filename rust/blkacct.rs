@@ -16,6 +16,8 @@ mod account;
 mod acct;
 mod attrs;
 mod bio_events;
+#[cfg(CONFIG_KUNIT)]
+mod cases;
 mod compat;
 mod device_events;
 mod disk;

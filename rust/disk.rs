@@ -4,6 +4,10 @@
 
 use crate::{
     account::Account,
+    acct::{
+        nsec::Clock,
+        periods::Periods, //
+    },
     attrs,
     hooks::Hooks,
     mode::{
@@ -17,6 +21,7 @@ use crate::{
             Key, //
         },
         class_interface::BlockDevices,
+        clock::Monotonic,
         queue::Limits,
         queue_iostats::QueueIostats,
         repeat::Repeated, //
@@ -43,6 +48,9 @@ pub(crate) struct Device {
     hooks: Arc<Hooks>,
     /// Made when the device first enters mode 2.
     account: SetOnce<Arc<Account>>,
+    /// Of mode 2.
+    #[pin]
+    periods: Mutex<Periods>,
     /// Of a whole disk; unused in a partition.
     #[pin]
     switch: Mutex<Switch>,
@@ -69,6 +77,7 @@ impl Device {
                 disk,
                 hooks,
                 account: SetOnce::new(),
+                periods <- new_mutex!(Periods::default()),
                 switch <- new_mutex!(Switch {
                     exact: false,
                     gone: false,
@@ -136,10 +145,16 @@ impl Device {
         self.account.as_ref().ok_or(ENOMEM)
     }
 
+    /// Returns for how long the device has been in mode 2, all periods together, in ns. May sleep.
+    pub(crate) fn counted_ns(&self) -> u64 {
+        self.periods.lock().total(Monotonic.now())
+    }
+
     /// Lets the account count; nothing is in flight on a request-based device.
     pub(crate) fn open(&self) {
         if let Some(account) = self.account() {
             account.open(&self.bdev, self.hooks.classic());
+            self.periods.lock().open(Monotonic.now());
         }
     }
 
@@ -147,6 +162,7 @@ impl Device {
     pub(crate) fn close(&self) {
         if let Some(account) = self.account() {
             account.close(&self.bdev);
+            self.periods.lock().close(Monotonic.now());
         }
     }
 

@@ -138,14 +138,25 @@ void blkacct_limits_set_io_stat(struct queue_limits *limits, bool on)
 		limits->features &= ~BLK_FEAT_IO_STAT;
 }
 
-/* One stat group's ios, merges, sectors and nsecs. */
-void blkacct_part_stat(struct block_device *part, int group, u64 counts[4]);
-void blkacct_part_stat(struct block_device *part, int group, u64 counts[4])
+/*
+ * Each stat group's ios, merges, sectors and nsecs. part_stat_read() goes over all
+ * possible CPUs for a single one of them.
+ */
+void blkacct_part_stats(struct block_device *part, u64 counts[NR_STAT_GROUPS][4]);
+void blkacct_part_stats(struct block_device *part, u64 counts[NR_STAT_GROUPS][4])
 {
-	counts[0] = part_stat_read(part, ios[group]);
-	counts[1] = part_stat_read(part, merges[group]);
-	counts[2] = part_stat_read(part, sectors[group]);
-	counts[3] = part_stat_read(part, nsecs[group]);
+	int cpu, group;
+
+	for_each_possible_cpu(cpu) {
+		const struct disk_stats *stats = per_cpu_ptr(part->bd_stats, cpu);
+
+		for (group = 0; group < NR_STAT_GROUPS; group++) {
+			counts[group][0] += READ_ONCE(stats->ios[group]);
+			counts[group][1] += READ_ONCE(stats->merges[group]);
+			counts[group][2] += READ_ONCE(stats->sectors[group]);
+			counts[group][3] += READ_ONCE(stats->nsecs[group]);
+		}
+	}
 }
 
 /*

@@ -203,19 +203,14 @@ impl Bdev {
 
     /// Sums up what the kernel counted on this device. Process context; O(CPUs).
     pub(crate) fn kernel_counts(&self) -> [KernelCounts; KERNEL_GROUPS] {
-        core::array::from_fn(|group| {
-            let mut counts = [0; 4];
-            // SAFETY: Live by the type invariants; there are four stat groups.
-            unsafe {
-                helpers::blkacct_part_stat(self.bdev.as_ptr(), group as i32, &mut counts);
-            }
-            let [ios, merges, sectors, nsecs] = counts;
-            KernelCounts {
-                ios,
-                merges,
-                sectors,
-                nsecs,
-            }
+        let mut counts = [[0; 4]; KERNEL_GROUPS];
+        // SAFETY: Live by the type invariants; the kernel has so many stat groups.
+        unsafe { helpers::blkacct_part_stats(self.bdev.as_ptr(), &mut counts) };
+        counts.map(|[ios, merges, sectors, nsecs]| KernelCounts {
+            ios,
+            merges,
+            sectors,
+            nsecs,
         })
     }
 }

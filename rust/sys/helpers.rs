@@ -6,6 +6,7 @@
 // The bindings' empty structs, which stand for the kernel's without lock debugging.
 #![allow(improper_ctypes)]
 
+use super::bdev::KERNEL_GROUPS;
 use kernel::{
     bindings,
     prelude::*, //
@@ -56,11 +57,10 @@ extern "C" {
     pub(super) fn blkacct_limits_cancel(q: *mut bindings::request_queue);
     /// Changes `BLK_FEAT_IO_STAT`.
     pub(super) fn blkacct_limits_set_io_stat(limits: *mut bindings::queue_limits, on: bool);
-    /// `part_stat_read()` of one of the four stat groups: ios, merges, sectors, nsecs.
-    pub(super) fn blkacct_part_stat(
+    /// Adds up each stat group's ios, merges, sectors and nsecs, of all CPUs.
+    pub(super) fn blkacct_part_stats(
         bdev: *mut bindings::block_device,
-        group: c_int,
-        counts: &mut [u64; 4],
+        counts: &mut [[u64; 4]; KERNEL_GROUPS],
     );
     /// Puts the stamp of `update_io_ticks()` far into the future, or to the present.
     pub(super) fn blkacct_park_stamp(bdev: *mut bindings::block_device, park: bool);

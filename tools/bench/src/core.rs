@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The core, with a leaf per thread.
+//! The core, with a leaf per thread, on lines of their own as in the module.
 
 use acct::busy::Busy;
-use acct::leaf::Leaf;
+use acct::leaf::Leaves;
 use acct::nsec::{Clock as _, Nsec};
 
 use crate::clock::Clock;
@@ -12,7 +12,7 @@ use crate::Account;
 /// A device with so many hardware queues.
 pub struct Core {
     busy: Busy,
-    leaves: Vec<Leaf>,
+    leaves: Vec<Leaves>,
 }
 
 impl Core {
@@ -20,7 +20,7 @@ impl Core {
     pub fn new(cpus: usize) -> Self {
         Self {
             busy: Busy::default(),
-            leaves: (0..cpus).map(|_| Leaf::default()).collect(),
+            leaves: (0..cpus).map(|_| Leaves::default()).collect(),
         }
     }
 }
@@ -28,13 +28,13 @@ impl Core {
 impl Account for Core {
     #[inline]
     fn start(&self, thread: usize, clock: &Clock) {
-        let arrival = self.busy.start(&self.leaves[thread]);
+        let arrival = self.busy.start(&self.leaves[thread].io);
         arrival.commit(clock.now(), clock);
     }
 
     #[inline]
     fn end(&self, thread: usize, clock: &Clock) {
-        let departure = self.busy.end(&self.leaves[thread]);
+        let departure = self.busy.end(&self.leaves[thread].io);
         departure.commit(clock.now(), clock);
     }
 

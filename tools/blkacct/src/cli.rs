@@ -218,8 +218,8 @@ Lost events, a trace that is cut off or out of order, or one without an
 event of the disk never pass (status 1).";
 
 const AFTER_STAT: &str = "\
-The first report is of all that was counted since mode 2 began; how long ago
-that was nobody knows, so it has no rates. Each further one is of the interval.
+The first report is of the whole time in mode 2, each further one of the
+interval.
 
 r/s, w/s      I/O completed a second, as iostat has them
 %util         time with at least one request in flight

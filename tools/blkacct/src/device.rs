@@ -121,6 +121,12 @@ impl Device {
         snapshot::stat(&self.file("stat"))
     }
 
+    /// Returns for how long it has been in mode 2, in ns; none if the module does not tell.
+    pub fn counted_ns(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.file("counted_ns")).ok()?;
+        text.trim_end().parse().ok()
+    }
+
     /// Reads the histograms of a group; none on a bio-based device, which has none.
     ///
     /// # Errors

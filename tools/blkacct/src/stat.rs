@@ -88,7 +88,11 @@ impl Watch {
                 eprintln!("blkacct: {}: another device has this name now", device.name);
                 before = None;
             }
-            windows.push((device.name.clone(), Window::new(before.as_ref(), &stat)));
+            let window = match &before {
+                Some(before) => Window::new(Some(before), &stat),
+                None => Window::since_mode_2(device.counted_ns(), &stat),
+            };
+            windows.push((device.name.clone(), window));
             now.insert(device.name.clone(), stat);
         }
         for name in self

@@ -10,7 +10,7 @@ use crate::table::ratio;
 /// The difference of two reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Its length in ns. Of the time since mode 2 began the length is not known.
+    /// Its length in ns, if it is known.
     pub interval_ns: Option<u64>,
     /// The counters' growth, and in-flight at the end.
     grown: Stat,
@@ -30,6 +30,14 @@ pub struct Tally {
 }
 
 impl Window {
+    /// Returns all that was counted up to `after`, in so many ns of mode 2.
+    pub fn since_mode_2(counted_ns: Option<u64>, after: &Stat) -> Self {
+        Window {
+            interval_ns: counted_ns,
+            ..Window::new(None, after)
+        }
+    }
+
     /// Returns what happened from `before` to `after`, or up to `after` since mode 2 began.
     pub fn new(before: Option<&Stat>, after: &Stat) -> Self {
         let start = before.copied().unwrap_or_default();
@@ -164,6 +172,10 @@ mod tests {
         want.device.as_mut().unwrap().in_flight = 10;
         assert_eq!(*window.grown(), want);
         assert_eq!(Window::new(None, &stat(10)).interval_ns, None);
+        assert_eq!(
+            Window::since_mode_2(Some(5), &stat(10)).interval_ns,
+            Some(5)
+        );
     }
 
     #[test]

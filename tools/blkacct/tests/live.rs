@@ -42,6 +42,7 @@ fn root() -> TempDir {
         "block_rq_issue",
         "block_rq_requeue",
         "block_rq_complete",
+        "block_rq_error",
     ] {
         put(&format!("{INSTANCE}/events/block/{event}/enable"), "0\n");
         put(&format!("{INSTANCE}/events/block/{event}/filter"), "none\n");

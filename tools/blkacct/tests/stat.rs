@@ -16,14 +16,15 @@ const HEADS: &str = "Device r/s w/s %util aqu-sz depth r_await r_q2d r_d2c w_awa
 fn stat_shows_the_time_since_mode_2_and_then_each_interval() {
     let fake = Fake::new();
     fake.device_that_waits("sda");
+    fake.put("sda/blkacct/counted_ns", "40000000000\n");
     let mut run = fake.start(&["stat", "1", "2"]);
     fake.answer("sda", &before().text());
-    // How long ago mode 2 began is not known: no rates.
+    // 40 s in mode 2, of the minute.
     assert_eq!(
         run.report(),
         [
             HEADS,
-            "sda - - - - 2.25 6.000 2.000 4.000 6.000 4.000 2.000 - 1 2"
+            "sda 25.00 12.50 10.00 0.22 2.25 6.000 2.000 4.000 6.000 4.000 2.000 2.50 1 2"
         ]
     );
     fake.answer("sda", &after().text());

@@ -27,10 +27,11 @@ fn truth(format: Format, short: &str) -> Truth {
                     "issue" => "block_rq_issue",
                     "requeue" => "block_rq_requeue",
                     "complete" => "block_rq_complete",
+                    "error" => "block_rq_error",
                     _ => panic!("{line}"),
                 };
                 let bytes = match event {
-                    "block_rq_requeue" | "block_rq_complete" => "",
+                    "block_rq_requeue" | "block_rq_complete" | "block_rq_error" => "",
                     _ => " 0",
                 };
                 format!("               x-1       [000] d..1.     0.{us:06}: {event}: 8,0 {rwbs}{bytes} () {sector} + {sectors} none,0,0 [x]\n")
@@ -298,4 +299,21 @@ fn a_request_from_before_the_trace_does_not_take_the_starts_of_others() {
         (4, 1, 3_000 + 4_000 + 4_000)
     );
     assert_eq!(driver(&truth), [7, 12, 4, 11, 0, 0]);
+}
+
+#[test]
+fn an_error_is_no_end() {
+    let short =
+        "0 start R 8 8\n1 issue R 8 8\n5 error R 8 8\n6 done R 8 0\n7 start R 8 8\n9 done R 8 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.errors.map(|errors| errors.inside), Some(1));
+    assert_eq!(truth.figures.io_ticks, 8_000);
+    let reads = truth.figures.groups[Group::Read as usize];
+    assert_eq!((reads.ios, reads.nsecs), (2, 8_000));
+}
+
+#[test]
+fn without_an_error_a_trace_may_not_show_them() {
+    let truth = truth(Format::Ftrace, "0 start R 8 8\n5 done R 8 0");
+    assert_eq!(truth.errors, None);
 }

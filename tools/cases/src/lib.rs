@@ -15,6 +15,8 @@
 
 mod model;
 mod parse;
+mod table;
 
 pub use model::{Case, Event, Expect, Io, Key, Op, Step, What};
 pub use parse::{parse, Fault, ParseError};
+pub use table::table;

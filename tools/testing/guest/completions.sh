@@ -40,9 +40,9 @@ counts_exactly() {
 null_counts_exactly() { # ATTRIBUTE=VALUE...
 	local queues
 	for queues in 1 4; do
+		remove_null driver
 		add_null driver "submit_queues=$queues" "$@"
 		counts_exactly driver
-		remove_null driver
 	done
 }
 
@@ -57,10 +57,10 @@ on_the_cpu_of_the_interrupt() { # KIND
 }
 
 polled() {
+	remove_null driver
 	add_null driver irqmode=0 poll_queues=2
 	same "io_poll" "$(cat "$(sysfs driver)/queue/io_poll")" 1
 	counts_exactly driver --ioengine=io_uring --hipri
-	remove_null driver
 }
 
 load_module

@@ -98,6 +98,22 @@ medium_errors_count() {
 	reads_were 2
 }
 
+# A trace says how many there are: a window in the middle of reads, some of which fail.
+a_trace_has_the_same_errors() {
+	local reader found
+	mode "$scsi" 2
+	scsi_fails 2 1
+	(until [ -e "$stop" ]; do read_on "$scsi" skip=583 2>/dev/null || :; done) &
+	reader=$!
+	found=$(blkacct check --live "$scsi" --seconds 2) || echo "status $?"
+	touch "$stop"
+	wait $reader
+	scsi_fails 0 0
+	mode "$scsi" 1
+	echo "$found"
+	same "errors, and the verdict" "$(awk '$1 == "errors" { print ($2 > 0), $NF }' <<<"$found")" "1 ok"
+}
+
 # The error handler aborts the command, and it is issued again.
 scsi_timeouts_count_once() {
 	echo 1 >"$(sysfs "$scsi")/device/timeout"
@@ -140,16 +156,18 @@ clean_up() {
 
 load_module
 declare -A now=()
+stop=$(mktemp -u)
 add_null faulty submit_queues=2
 add_null under
 scsi=$(add_scsi 1 ndelay=1000000)
 # What one reader wants next can be merged with what the other wants.
 echo 2 | tee "$(sysfs "$scsi")/queue/nomerges" "$(sysfs faulty)/queue/nomerges" >/dev/null
 ktap_print_header
-ktap_set_plan 5
+ktap_set_plan 6
 ktap_test_result timeouts_are_errors timeouts_are_errors
 ktap_test_result put_back_requests_count_once put_back_requests_count_once
 ktap_test_result medium_errors_count medium_errors_count
+ktap_test_result a_trace_has_the_same_errors a_trace_has_the_same_errors
 ktap_test_result scsi_timeouts_count_once scsi_timeouts_count_once
 ktap_test_result bios_that_fail_count_as_the_kernel_counts_them bios_that_fail_count_as_the_kernel_counts_them
 clean_up

@@ -109,7 +109,7 @@ came() { # STATUS
 has_files_or_none() { # DEVICE
 	local directory
 	directory=$(sysfs "$1")/blkacct
-	[ ! -d "$directory" ] || same "files" "$(find "$directory/" -type f | wc -l)" 14
+	[ ! -d "$directory" ] || same "files" "$(find "$directory/" -type f | wc -l)" 15
 }
 
 make_ready() {

@@ -60,7 +60,7 @@ idle_share() {
 	echo $(((got[io_ticks] - got[device_ticks]) * 1000 / got[io_ticks]))
 }
 
-# The writes that are done in a second of the driver's time, on average over all schedulers.
+# The writes that are done in a second of the driver's time, by what was measured last.
 per_driver_second() {
 	local writes=${got[write.ios]}
 	echo $((writes * 1000000 / (got[device_ticks] / US)))

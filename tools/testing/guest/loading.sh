@@ -17,7 +17,7 @@ has_files() { # DEVICE
 	local directory
 	directory=$(sysfs "$1")/blkacct
 	same "$1 files" "$(cd "$directory" && stat -c '%n %a' -- * | xargs)" \
-		"anomalies 444 classic 444 in_flight 444 iostats $2$(
+		"anomalies 444 classic 444 counted_ns 444 in_flight 444 iostats $2$(
 			printf ' latency_%s 444' discard drv_in drv_out flush read write write_zeroes \
 				zone_append zone_mgmt
 		) stat 444"

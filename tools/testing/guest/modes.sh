@@ -80,8 +80,35 @@ a_disk_is_alone_in_its_mode() {
 	no_anomalies disk other
 }
 
+counted_ns() {
+	cat "$(sysfs disk)/blkacct/counted_ns"
+}
+
+# Which is that of all periods, and stands still in between. A partition is in its disk's mode.
+the_time_in_mode_2_is_told() {
+	local first second left
+	local -A began=() ended=()
+	mode disk 1
+	first=$(counted_ns)
+	ours began disk
+	mode disk 2
+	sleep 0.2
+	within "in mode 2" $(($(counted_ns) - first)) 200000000 $((1 << 40))
+	mode disk 1
+	ours ended disk
+	left=$(counted_ns)
+	within "afterwards" $((left - first)) 200000000 $((ended[time_ns] - began[time_ns]))
+	sleep 0.1
+	same "in mode 1" "$(counted_ns)" "$left"
+	within "the partition's" "$(cat "$(sysfs disk1)/blkacct/counted_ns")" 200000000 $((1 << 40))
+	mode disk 2
+	second=$(counted_ns)
+	within "in mode 2 again" "$second" "$left" $((1 << 40))
+}
+
 write_modes() { # SEED
-	local RANDOM=$1 round
+	local round
+	RANDOM=$1
 	for round in {1..25}; do
 		mode disk $((RANDOM % 3))
 	done
@@ -137,12 +164,13 @@ partition disk
 add_null other
 switch=$(sysfs disk)/blkacct/iostats
 ktap_print_header
-ktap_set_plan 7
+ktap_set_plan 8
 ktap_test_result every_mode_reads_back every_mode_reads_back
 ktap_test_result bad_input_is_refused_and_changes_nothing bad_input_is_refused_and_changes_nothing
 ktap_test_result a_partition_follows_and_refuses a_partition_follows_and_refuses
 ktap_test_result the_kernels_own_switch_has_the_last_word the_kernels_own_switch_has_the_last_word
 ktap_test_result a_disk_is_alone_in_its_mode a_disk_is_alone_in_its_mode
+ktap_test_result the_time_in_mode_2_is_told the_time_in_mode_2_is_told
 ktap_test_result many_writers_end_consistent many_writers_end_consistent
 ktap_test_result a_disk_that_accounts_nothing_refuses_2 a_disk_that_accounts_nothing_refuses_2
 clean_up

@@ -87,7 +87,8 @@ a_disk_that_accounts_nothing_refuses_2() {
 }
 
 write_modes() { # SEED FILE
-	local RANDOM=$1 round
+	local round
+	RANDOM=$1
 	for round in {1..8}; do
 		echo $((RANDOM % 3)) >"$2"
 	done

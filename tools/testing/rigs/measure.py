@@ -30,6 +30,12 @@ def check(disk, load, seconds, skew_ns):
 
     Raises RuntimeError if there was no such window or no verdict on it.
     """
+    found = during(disk, load, seconds, skew_ns, "--json", stdout=subprocess.PIPE)
+    return json.loads(found)
+
+
+def during(disk, load, seconds, skew_ns, *options, stdout=None):
+    """As `check`, with options of `blkacct check`; returns its output, unless that goes elsewhere."""
     (SYS / disk / "blkacct" / "iostats").write_text("2\n")
     command, variables = load(disk)
     with subprocess.Popen(
@@ -39,8 +45,8 @@ def check(disk, load, seconds, skew_ns):
             _wait_for_reads(disk, process)
             found = subprocess.run(
                 ["blkacct", "check", f"--live={disk}", f"--seconds={seconds}",
-                 f"--skew-ns={skew_ns}", "--json"],
-                stdout=subprocess.PIPE, text=True, check=False,
+                 f"--skew-ns={skew_ns}", *options],
+                stdout=stdout, text=True, check=False,
             )
             if process.poll() is not None:
                 raise RuntimeError(f"{command[0]} ended before the window did")
@@ -53,7 +59,7 @@ def check(disk, load, seconds, skew_ns):
     # 0 and 3 are verdicts.
     if found.returncode not in (0, 3):
         raise RuntimeError(f"blkacct check: no verdict (status {found.returncode})")
-    return json.loads(found.stdout)
+    return found.stdout
 
 
 def _wait_for_reads(disk, process):

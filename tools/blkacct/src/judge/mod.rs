@@ -135,6 +135,17 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
             ok: None,
         },
     ];
+    // Of a bio-based device nobody counts them.
+    let errors = stat.and_then(|(a, b)| Some(b.errors?.wrapping_sub(a.errors?)));
+    fields.extend(truth.errors.map(|counted| Field {
+        name: "errors".to_owned(),
+        unit: Unit::Count,
+        truth: Some(counted.inside),
+        iostats2: errors,
+        iostats1: None,
+        allowed: around(counted.inside, counted.edge),
+        ok: None,
+    }));
     for group in Group::ALL {
         fields.extend(of_group(truth, reported, group, skew));
     }
@@ -214,12 +225,39 @@ fn around(value: u64, slack: u64) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::errors::Counted;
     use crate::oracle::Oracle;
 
     fn truth() -> Truth {
         let mut oracle = Oracle::window(0, 0);
         oracle.close(100, (0, 0));
         oracle.finish()
+    }
+
+    fn errors(truth: &Truth, before: u64, after: u64) -> Option<Option<bool>> {
+        let stat = |errors| Stat {
+            errors: Some(errors),
+            ..Stat::default()
+        };
+        let reported = Reported {
+            stat: Some((stat(before), stat(after))),
+            ..Reported::default()
+        };
+        let fields = fields(truth, &reported, 10);
+        let field = fields.iter().find(|field| field.name == "errors")?;
+        Some(field.ok)
+    }
+
+    #[test]
+    fn errors_are_judged_where_the_trace_shows_them() {
+        assert_eq!(errors(&truth(), 3, 4), None);
+        let mut truth = truth();
+        truth.errors = Some(Counted { inside: 2, edge: 0 });
+        assert_eq!(errors(&truth, 3, 5), Some(Some(true)));
+        assert_eq!(errors(&truth, 3, 4), Some(Some(false)));
+        assert_eq!(errors(&truth, 3, 6), Some(Some(false)));
+        truth.errors = Some(Counted { inside: 2, edge: 1 });
+        assert_eq!(errors(&truth, 3, 6), Some(Some(true)));
     }
 
     #[test]

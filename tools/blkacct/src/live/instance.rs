@@ -11,13 +11,14 @@ use anyhow::Context;
 use crate::exit::NotAvailable;
 use crate::source::Dev;
 
-const EVENTS: [&str; 6] = [
+const EVENTS: [&str; 7] = [
     "block_io_start",
     "block_io_done",
     "block_rq_merge",
     "block_rq_issue",
     "block_rq_requeue",
     "block_rq_complete",
+    "block_rq_error",
 ];
 
 /// The instance. Dropped, it no longer traces: it is removed, or stopped if it is not our own.

@@ -45,6 +45,7 @@ pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Rep
 
     let before = files.read()?;
     let mut oracle = Oracle::window(before.stat.time_ns, args.skew_ns);
+    oracle.errors_are_shown();
     if args.models {
         oracle.model(args.hz);
     }

@@ -120,6 +120,8 @@ impl Flight {
             Kind::Complete => self.done(group, event, event.sectors),
             Kind::Merge => (Some(self.merge(group, event)), None),
             Kind::MergeOrGrow => (self.merge_or_grow(group, event), None),
+            // It ends as any other.
+            Kind::Error => (None, None),
             Kind::GrowFront => {
                 self.grow_front(group, event);
                 (None, None)

@@ -23,6 +23,7 @@
 
 pub mod account;
 pub mod driver;
+pub mod errors;
 pub mod flight;
 pub mod models;
 pub mod replay;
@@ -31,16 +32,18 @@ pub mod sweep;
 
 use account::{Account, Figures};
 use driver::Stay;
+use errors::{Counted, Errors};
 use flight::{Effect, Flight, Step};
 use models::{Models, Said};
 use slack::Slack;
 
-use crate::source::{Event, Group};
+use crate::source::{Event, Group, Kind};
 
 /// Turns the events of one disk into figures.
 pub struct Oracle {
     flight: Flight,
     books: Option<Books>,
+    errors: Errors,
     skew: u64,
     to: u64,
     last: u64,
@@ -96,6 +99,8 @@ pub struct Truth {
     pub figures: Figures,
     /// Those of the driver, whose `ios` are stays; none if the trace has no issue.
     pub driver: Option<Figures>,
+    /// Requests that failed; none if the trace may not show them.
+    pub errors: Option<Counted>,
     /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
     pub slack: [u64; Group::COUNT],
     /// Driver commands that were started.
@@ -112,6 +117,7 @@ impl Oracle {
         Oracle {
             flight: Flight::default(),
             books: None,
+            errors: Errors::default(),
             skew,
             to: u64::MAX,
             last: 0,
@@ -151,6 +157,11 @@ impl Oracle {
         self.counted_at_driver = Some(counted);
     }
 
+    /// The trace shows the requests that fail.
+    pub fn errors_are_shown(&mut self) {
+        self.errors.show();
+    }
+
     fn end(&mut self, to: u64) {
         self.to = to;
         if let Some(books) = &mut self.books {
@@ -167,6 +178,10 @@ impl Oracle {
         self.last = event.time;
         if event.time < self.from {
             self.slack_before = *self.flight.slack();
+        }
+        if event.kind == Kind::Error {
+            let window = (self.from, self.to);
+            return self.errors.event(event.time, window, self.skew);
         }
         let Some(step) = self.flight.event(event) else {
             return;
@@ -205,6 +220,7 @@ impl Oracle {
             slack: Group::ALL.map(|group| slack.since(&self.slack_before, group)),
             driver_commands: self.flight.driver_commands,
             unclear_flushes: self.flight.unclear_flushes,
+            errors: self.errors.finish(self.to, self.skew),
             figures,
             models: models.unwrap_or_default(),
             driver: (self.flight.issues > 0).then_some(driver),

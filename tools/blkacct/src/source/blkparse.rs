@@ -77,6 +77,7 @@ fn event(mut scan: Scan<'_>) -> Option<Said> {
         word if word.starts_with(b"[") => 0,
         _ => return None,
     };
+    sector.checked_add(sectors)?;
     Some(Said::Event(Event {
         time,
         kind,

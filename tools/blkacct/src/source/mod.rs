@@ -37,6 +37,8 @@ pub enum Kind {
     Requeue,
     /// A request is complete, or one step of a flush sequence is; the size is not known.
     Done,
+    /// A request, or a part of it, fails; its end is told of apart.
+    Error,
     /// So many sectors from the request's start are complete.
     Complete,
     /// The request at this place is absorbed by the one that ends where it begins.
@@ -58,7 +60,7 @@ pub struct Event {
     pub rwbs: Rwbs,
     /// The first sector the event names.
     pub sector: u64,
-    /// How many sectors it names.
+    /// How many sectors it names; the end is a sector's number, too.
     pub sectors: u64,
 }
 

@@ -2,7 +2,8 @@
 //! The block tracepoints as text: `trace`/`trace_pipe` of tracefs, and `perf script`.
 //!
 //! Both print `<who> [<cpu>] <when>: <event>: <text>`; the text is the kernel's
-//! (`include/trace/events/block.h`; `block_rq_requeue` and `block_rq_complete` lack the bytes):
+//! (`include/trace/events/block.h`; `block_rq_requeue`, `block_rq_complete` and
+//! `block_rq_error` lack the bytes):
 //!
 //! ```text
 //!  fio-123     [001] d..1.    12.345678: block_io_start: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]
@@ -87,6 +88,7 @@ fn event(line: &[u8], prefix: &[u8], dev: Dev) -> Result<Said, &'static str> {
         b"block_rq_issue:" => Kind::Issue,
         b"block_rq_requeue:" => Kind::Requeue,
         b"block_rq_complete:" => Kind::Complete,
+        b"block_rq_error:" => Kind::Error,
         _ => return Ok(Said::Nothing),
     };
     request(text, dev, kind, when).ok_or("`major,minor rwbs [bytes] () sector + sectors ...`")
@@ -134,6 +136,7 @@ fn request(mut text: Scan<'_>, dev: Dev, kind: Kind, time: u64) -> Option<Said> 
     let sector = text.number()?;
     text.expect(b"+")?;
     let sectors = text.number()?;
+    sector.checked_add(sectors)?;
     Some(Said::Event(Event {
         time,
         kind,
@@ -194,6 +197,10 @@ mod tests {
             (flushed.kind, flushed.rwbs.group),
             (Kind::Complete, Some(Group::Flush))
         );
+        let failed = ftrace_event(
+            "          <idle>-0       [000] d.h1.    12.345678: block_rq_error: 8,0 R () 1234 + 8 none,0,0 [-5]",
+        );
+        assert_eq!((failed.kind, failed.sector), (Kind::Error, 1234));
         // The end of others is block_io_done.
         let other = b"          <idle>-0       [000] d.h1.    12.345678: block_rq_complete: 8,0 R () 1234 + 8 none,0,0 [0]";
         assert_eq!(ftrace(other, DEV), Ok(Said::Nothing));
