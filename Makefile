@@ -67,8 +67,8 @@ test-host: ## the crates' tests, loom models included
 kunit: ## the module's KUnit suites, in a guest that checks locks and leaks
 	@tools/testing/kunit
 
-test-debug: ## the module at work in a guest that checks locks, sleeps and leaks, and with faults
-	@tools/testing/debug-guest debug errors faults faults_loading
+test-debug: ## all of KUnit's and the guest's tests on each debug kernel; writes what came out down
+	@tools/testing/debug-guest --record
 
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests

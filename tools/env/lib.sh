@@ -105,3 +105,13 @@ kernel_dir() {
 	*) "$ENV_DIR/kernel" "$1" ;;
 	esac
 }
+
+# toolchain CONFIG: prints the compilers of a kernel's configuration, as its make wants to be
+# told; nothing if it does not say.
+toolchain() {
+	if grep -qx 'CONFIG_CC_IS_CLANG=y' "$1"; then
+		echo LLVM=1
+	else
+		sed -n 's/^CONFIG_CC_VERSION_TEXT="\([^ ]*\) .*/CC=\1/p' "$1"
+	fi
+}

@@ -92,5 +92,5 @@ ktap_set_plan 4
 ktap_test_result the_kernel_alone the_kernel_alone
 ktap_test_result the_module_comes_works_and_goes the_module_comes_works_and_goes
 ktap_test_result the_module_goes_under_load the_module_goes_under_load
-ktap_test_result nothing_is_left_behind no_leaks
+test_for_leaks
 ktap_finished

@@ -32,5 +32,5 @@ ktap_set_plan 2
 ktap_test_result loading loading
 remove_null fresh
 unload_module
-ktap_test_result nothing_is_left_behind no_leaks
+test_for_leaks
 ktap_finished

@@ -24,8 +24,8 @@ fail_within() {
 		echo 32 >$DEBUG/$kind/stacktrace-depth
 		echo "0x$1" >$DEBUG/$kind/require-start
 		echo "0x$2" >$DEBUG/$kind/require-end
-		echo "0x${leaks[0]}" >$DEBUG/$kind/reject-start
-		echo "0x${leaks[1]}" >$DEBUG/$kind/reject-end
+		[ ${#leaks[@]} = 0 ] || echo "0x${leaks[0]}" >$DEBUG/$kind/reject-start
+		[ ${#leaks[@]} = 0 ] || echo "0x${leaks[1]}" >$DEBUG/$kind/reject-end
 	done
 	echo 0 >$DEBUG/fail_page_alloc/min-order
 	nowhere $DEBUG/fail_mempool_alloc
