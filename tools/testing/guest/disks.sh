@@ -85,17 +85,21 @@ start_load() {
 	load_is_on "$@"
 }
 
-load_is_on() { # DEVICE...
+# load_is_on DEVICE...: waits until each has done I/O since the call and has some in flight.
+# How much that is at once depends on how fast the guest is: nothing waits for a depth.
+load_is_on() {
 	local device
 	for device; do
-		eventually 30 is_deep "$device"
+		local -A then=()
+		kernels then "$device"
+		eventually 30 is_loaded "$device" $((then[read.ios] + then[write.ios] + 64))
 	done
 }
 
-is_deep() { # DEVICE
+is_loaded() { # DEVICE I/OS
 	local -A now=()
 	kernels now "$1"
-	[ "${now[in_flight]}" -gt 16 ]
+	[ $((now[read.ios] + now[write.ios])) -ge "$2" ] && [ "${now[in_flight]}" -gt 0 ]
 }
 
 stop_load() {
