@@ -63,9 +63,10 @@ bool blkacct_rq_passthrough_stats(struct request *rq)
 	return blk_rq_passthrough_stats(rq, rq->q);
 }
 
-/* The number in sys/preempt.rs, where in_task() is inline. */
+/* The numbers in sys/preempt.rs, where in_task() is inline. */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_PREEMPT_RT)
-static_assert((NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET) == 0x00ff0100);
+static_assert((NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET) ==
+	      (IS_ENABLED(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) ? 0xff000100 : 0x00ff0100));
 #endif
 
 /* Makes @now what blk_time_get_ns() returns to this task until its plug ends. */

@@ -48,13 +48,32 @@ mod imp {
     use core::arch::asm;
     use kernel::bindings;
 
+    // The count's size, and `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`, which `helpers.c` asserts.
+    // Since 7.3 the bit that says that no reschedule is due is in a half of its own.
+    #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
+    macro_rules! count {
+        ($operation:literal) => {
+            concat!($operation, " dword ptr gs:[rip + {count}]")
+        };
+    }
+    #[cfg(not(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS))]
+    const NOT_IN_TASK: u32 = 0x00ff_0100;
+    #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
+    macro_rules! count {
+        ($operation:literal) => {
+            concat!($operation, " qword ptr gs:[rip + {count}]")
+        };
+    }
+    #[cfg(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS)]
+    const NOT_IN_TASK: u32 = 0xff00_0100;
+
     #[inline(always)]
     pub(super) fn disable() {
         // SAFETY: Counts one level up, in one instruction; `enable` undoes it. The block is a
         // barrier for the compiler, as the kernel's is.
         unsafe {
             asm!(
-                "inc dword ptr gs:[rip + {count}]",
+                count!("inc"),
                 count = sym bindings::__preempt_count,
                 options(nostack),
             );
@@ -68,7 +87,7 @@ mod imp {
         // reschedule is due: the kernel keeps the latter in a bit of the count, inverted.
         unsafe {
             asm!(
-                "dec dword ptr gs:[rip + {count}]",
+                count!("dec"),
                 "setz {due}",
                 count = sym bindings::__preempt_count,
                 due = lateout(reg_byte) due,
@@ -80,9 +99,6 @@ mod imp {
             unsafe { helpers::blkacct_preempt_schedule() };
         }
     }
-
-    /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`; `helpers.c` asserts it.
-    const NOT_IN_TASK: u32 = 0x00ff_0100;
 
     #[inline(always)]
     fn in_task() -> bool {
