@@ -113,26 +113,49 @@ pub(crate) struct Account {
     shown: Mutex<Shown>,
 }
 
+/// What a request-based disk has and its devices' accounts make room for.
+#[derive(Clone, Copy)]
+pub(crate) struct Features {
+    /// Its hardware queues, of all kinds.
+    pub(crate) hardware_queues: usize,
+    /// Most requests come through the first of them, so that a leaf would only be in their way.
+    pub(crate) single_queue: bool,
+    /// Zone appends are for it, and as frequent as writes.
+    pub(crate) zone_appends: bool,
+    /// What its driver has is to be counted as well.
+    pub(crate) device_side: bool,
+}
+
+#[cfg(CONFIG_KUNIT)]
+impl Features {
+    /// Those of a disk with one hardware queue, whose driver's share is counted.
+    pub(crate) const SIMPLE: Self = Self {
+        hardware_queues: 1,
+        single_queue: true,
+        zone_appends: false,
+        device_side: true,
+    };
+}
+
 impl Account {
-    /// Makes an account for a device of a disk with `hardware_queues` queues; `single` is whether
-    /// the first of them is all there is for most requests, `appends` whether it is one that zone
-    /// appends are for, and `device_side` whether what its driver has is counted as well. May sleep.
+    /// Makes an account for a device of a disk with these features. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(
-        hardware_queues: usize,
-        single: bool,
-        appends: bool,
-        device_side: bool,
-    ) -> Result<Arc<Self>> {
-        let latency = Histograms::new(appends)?;
-        let device = match device_side {
-            true => Some(DeviceShare::new(appends)?),
+    pub(crate) fn new(disk: &Features) -> Result<Arc<Self>> {
+        let latency = Histograms::new(disk.zone_appends)?;
+        let device = match disk.device_side {
+            true => Some(DeviceShare::new(disk.zone_appends)?),
             false => None,
         };
-        Self::with(hardware_queues, single, Some(latency), device, None)
+        Self::with(
+            disk.hardware_queues,
+            disk.single_queue,
+            Some(latency),
+            device,
+            None,
+        )
     }
 
     fn with(

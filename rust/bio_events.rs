@@ -80,14 +80,8 @@ mod tests {
     use super::*;
     use crate::{
         account::Account,
-        sys::{
-            fake::Disk,
-            published::Published, //
-        },
-        table::{
-            Entry,
-            Table, //
-        }, //
+        rig::devices,
+        sys::fake::Disk, //
     };
     use kernel::{
         prelude::*,
@@ -109,21 +103,8 @@ mod tests {
         fn new(switches: &[u64]) -> Result<Self> {
             let disk = Disk::new()?;
             let (whole, part) = (Account::for_bios()?, Account::for_bios()?);
-            let entries = [
-                Entry {
-                    key: disk.whole(),
-                    account: whole.clone(),
-                    disk: None,
-                },
-                Entry {
-                    key: disk.partition(),
-                    account: part.clone(),
-                    disk: Some(whole.clone()),
-                },
-            ];
-            let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
             let rig = Self {
-                devices,
+                devices: devices(&disk, &whole, &part)?,
                 disk,
                 whole,
                 part,

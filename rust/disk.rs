@@ -3,7 +3,10 @@
 //! The block devices there are: whole disks with their partitions, as they come and go.
 
 use crate::{
-    account::Account,
+    account::{
+        Account,
+        Features, //
+    },
     acct::{
         nsec::Clock,
         periods::Periods, //
@@ -132,12 +135,12 @@ impl Device {
         if self.account.as_ref().is_none() {
             let queue = self.whole().bdev.queue();
             self.account.populate(if queue.is_request_based() {
-                Account::new(
-                    queue.hardware_queues(),
-                    queue.has_single_queue(),
-                    queue.takes_zone_appends(),
-                    self.hooks.has_device_side(),
-                )?
+                Account::new(&Features {
+                    hardware_queues: queue.hardware_queues(),
+                    single_queue: queue.has_single_queue(),
+                    zone_appends: queue.takes_zone_appends(),
+                    device_side: self.hooks.has_device_side(),
+                })?
             } else {
                 Account::for_bios()?
             });
