@@ -21,6 +21,7 @@ mod cases;
 mod compat;
 mod device_events;
 mod disk;
+mod disks;
 mod events;
 mod hooks;
 mod mode;
@@ -30,7 +31,7 @@ mod route;
 mod sys;
 mod table;
 
-use disk::Disks;
+use disks::Disks;
 use hooks::Hooks;
 use kernel::{
     prelude::*,

@@ -342,7 +342,7 @@ mod tests {
     fn a_start_without_an_end_is_written_off_when_idle() -> Result {
         for rig in Rig::each()? {
             // Freed without a completion, as when the inline-crypto key slot fails.
-            let rq = rig.started()?;
+            let _lost = rig.started()?;
             rig.whole.write_off();
             assert_eq!(counts(&rig.whole), (0, 0, 1));
             assert_eq!(rig.whole.anomalies().lost_starts, 1);

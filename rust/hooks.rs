@@ -13,7 +13,7 @@ use crate::{
         Issue,
         Requeue, //
     },
-    disk::Disks,
+    disks::Disks,
     events::{
         Devices,
         Done,
