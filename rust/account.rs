@@ -10,6 +10,7 @@ mod bio;
 #[cfg(CONFIG_KUNIT)]
 mod cases;
 mod cells;
+mod classic;
 mod device;
 mod histograms;
 mod io;
@@ -44,10 +45,7 @@ use crate::{
             Bdev,
             BdevRef, //
         },
-        clock::{
-            Monotonic,
-            TICK_NSEC, //
-        },
+        clock::Monotonic,
         percpu::{
             Counters,
             Pinned, //
@@ -57,6 +55,7 @@ use crate::{
 };
 use anomalies::Anomalies;
 use bio::BioShare;
+use classic::KernelTicks;
 pub(crate) use device::AtDevice;
 use device::DeviceShare;
 use histograms::Histograms;
@@ -98,10 +97,7 @@ pub(crate) struct Account {
     /// What a bio-based device has in addition.
     bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
-    /// Jiffies of the busy time that the kernel's own `io_ticks` has been given.
-    given: Atomic<u64>,
-    /// Whether the kernel's own `io_ticks` is ours to keep in this period.
-    classic: Atomic<bool>,
+    io_ticks: KernelTicks,
     /// Whether events count. Changes only while nothing is in flight, and is only the mode's name
     /// for a bio-based device.
     counting: Atomic<bool>,
@@ -178,8 +174,7 @@ impl Account {
                 device,
                 bio,
                 queue: Extended::default(),
-                given: Atomic::new(0),
-                classic: Atomic::new(false),
+                io_ticks: KernelTicks::default(),
                 counting: Atomic::new(false),
                 anomalies: Anomalies::default(),
                 errors: Atomic::new(0),
@@ -216,9 +211,8 @@ impl Account {
             return self.open_bios(bio, bdev, classic);
         }
         self.kernel.lock().base = Some(bdev.kernel_counts());
-        self.classic.store(classic, Relaxed);
         if classic {
-            bdev.borrow().park_stamp(true);
+            self.io_ticks.take_over(bdev.borrow());
         }
         self.set_counting(true);
     }
@@ -229,21 +223,10 @@ impl Account {
         self.settle_nsecs(bdev);
     }
 
-    /// Brings the kernel's own `io_ticks` up to date, in whole jiffies; the rest is carried. Any
-    /// context.
+    /// Brings the kernel's own `io_ticks` up to date. Any context.
     fn settle_io_ticks(&self, bdev: BdevRef<'_>) {
-        if !self.classic.load(Relaxed) {
-            return;
-        }
-        let (_, total) = self.busy.read(&Monotonic);
-        let due = total / TICK_NSEC;
-        // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
-        let mut given = self.given.load(Relaxed);
-        while given < due {
-            match self.given.cmpxchg(given, due, Relaxed) {
-                Ok(_) => return bdev.add_io_ticks(due.wrapping_sub(given)),
-                Err(other) => given = other,
-            }
+        if self.io_ticks.are_ours() {
+            self.io_ticks.settle(self.busy.read(&Monotonic).1, bdev);
         }
     }
 
@@ -256,19 +239,18 @@ impl Account {
             return self.close_bios(bio, bdev);
         }
         self.set_counting(false);
-        if self.classic.load(Relaxed) {
-            self.give_back(bdev.borrow());
-        }
+        self.give_back(bdev.borrow());
         let mut kernel = self.kernel.lock();
         kernel.before = kernel.total(&bdev.kernel_counts());
         kernel.base = None;
     }
 
-    /// Gives the kernel's `io_ticks` back to it, complete.
+    /// Gives the kernel's `io_ticks` back to it, complete, if it is ours. Any context.
     fn give_back(&self, bdev: BdevRef<'_>) {
-        self.settle_io_ticks(bdev);
-        self.classic.store(false, Relaxed);
-        bdev.park_stamp(false);
+        if self.io_ticks.are_ours() {
+            self.settle_io_ticks(bdev);
+            self.io_ticks.give_back(bdev);
+        }
     }
 
     /// Ends what is still counted as in flight although the device is idle: requests that were

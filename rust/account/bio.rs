@@ -7,7 +7,10 @@
 //! latencies are kept as sums; and the kernel keeps them in jiffies, so in mode 2 it is kept from
 //! adding any, and gets ours when somebody looks.
 
-use super::Account;
+use super::{
+    classic::KernelNsecs,
+    Account, //
+};
 use crate::{
     acct::{
         bios,
@@ -79,10 +82,8 @@ pub(super) struct BioShare {
     cells: Counters<{ bios::CELLS }>,
     /// The `nsecs` that readers have seen, by group.
     nsecs: [Extended<64>; StatGroup::COUNT],
-    /// What of them the kernel's groups have been given.
-    given: [Atomic<u64>; KERNEL_GROUPS],
-    /// Whether the kernel's `nsecs` are ours to keep: from the opening to when nothing is left.
-    keeps_time: Atomic<bool>,
+    /// Ours from the opening to when nothing is left.
+    kernel_nsecs: KernelNsecs,
     /// Late starts, and how many there were when the window was opened.
     late: Atomic<u64>,
     late_before: Atomic<u64>,
@@ -120,11 +121,11 @@ impl BioShare {
 
     /// Returns whether the kernel's `nsecs` are ours to keep now.
     fn keeps_time(&self) -> bool {
-        self.keeps_time.load(Relaxed) && !self.hides_starts()
+        self.kernel_nsecs.are_ours() && !self.hides_starts()
     }
 
     /// Returns the ns of each of the kernel's groups.
-    fn kernel_nsecs(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
+    fn by_kernel_group(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
         let mut nsecs = [0u64; KERNEL_GROUPS];
         for (group, counts) in StatGroup::ALL.into_iter().zip(self.groups(time)) {
             let sum = &mut nsecs[kernel_index(group)];
@@ -154,8 +155,7 @@ impl Account {
             windows: Windows::default(),
             cells: Counters::new()?,
             nsecs: Default::default(),
-            given: [const { Atomic::new(0) }; KERNEL_GROUPS],
-            keeps_time: Atomic::new(false),
+            kernel_nsecs: KernelNsecs::default(),
             late: Atomic::new(0),
             late_before: Atomic::new(0),
             wanted: Atomic::new(false),
@@ -206,27 +206,23 @@ impl Account {
         // I/O that slipped in after the last look. Its end was not seen.
         self.write_off();
         bio.windows.forget();
-        bio.keeps_time.store(false, Relaxed);
+        bio.kernel_nsecs.set_ours(false);
     }
 
     /// Opens a window. With `classic`, the kernel's own times follow ours. I/O in flight may not
     /// count, or still count from an earlier window.
     pub(super) fn open_bios(&self, bio: &BioShare, bdev: &Bdev, classic: bool) {
         let bdev = bdev.borrow();
-        if classic && !self.classic.load(Relaxed) {
+        if classic && !self.io_ticks.are_ours() {
             // What was busy since the last window closed was the kernel's to count.
-            let (_, total) = self.busy.read(&Monotonic);
-            self.given.store(total / TICK_NSEC, Relaxed);
-            self.classic.store(true, Relaxed);
-            bdev.park_stamp(true);
+            self.io_ticks.skip(self.busy.read(&Monotonic).1);
+            self.io_ticks.take_over(bdev);
         }
         let keeps_time = classic && bio_acct::CAN_KEEP_TIME;
-        if keeps_time && !bio.keeps_time.load(Relaxed) {
-            for (given, nsecs) in bio.given.iter().zip(bio.kernel_nsecs(Monotonic.now())) {
-                given.store(nsecs, Relaxed);
-            }
+        if keeps_time && !bio.kernel_nsecs.are_ours() {
+            bio.kernel_nsecs.skip(bio.by_kernel_group(Monotonic.now()));
         }
-        bio.keeps_time.store(keeps_time, Relaxed);
+        bio.kernel_nsecs.set_ours(keeps_time);
         bio.late_before.store(bio.late.load(Relaxed), Relaxed);
         self.open_window(bio, jiffies);
     }
@@ -245,9 +241,7 @@ impl Account {
     /// Closes the window. What is in flight counts on to its end.
     pub(super) fn close_bios(&self, bio: &BioShare, bdev: &Bdev) {
         self.close_window(bio, jiffies);
-        if self.classic.load(Relaxed) {
-            self.give_back(bdev.borrow());
-        }
+        self.give_back(bdev.borrow());
         self.settle_nsecs(bdev.borrow());
     }
 
@@ -315,25 +309,12 @@ impl Account {
         let Some(bio) = &self.bio else {
             return;
         };
-        if bio.hides_starts() && self.classic.load(Relaxed) {
+        if bio.hides_starts() {
             self.give_back(bdev);
         }
-        if !bio.keeps_time() {
-            return;
-        }
-        let due = bio.kernel_nsecs(Monotonic.now());
-        for (group, (given, due)) in bio.given.iter().zip(due).enumerate() {
-            // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
-            let mut before = given.load(Relaxed);
-            while before < due {
-                match given.cmpxchg(before, due, Relaxed) {
-                    Ok(_) => {
-                        bdev.add_nsecs(group, due.wrapping_sub(before));
-                        break;
-                    }
-                    Err(other) => before = other,
-                }
-            }
+        if bio.keeps_time() {
+            let nsecs = bio.by_kernel_group(Monotonic.now());
+            bio.kernel_nsecs.settle(nsecs, bdev);
         }
     }
 
