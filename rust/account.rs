@@ -194,6 +194,7 @@ impl Account {
     }
 
     fn set_counting(&self, counting: bool) {
+        // ORDERING: Relaxed, for both. As in `is_counting`.
         self.counting.store(counting, Relaxed);
         let direct = if counting && self.single {
             0
@@ -203,8 +204,8 @@ impl Account {
         self.direct.store(direct, Relaxed);
     }
 
-    /// Lets events count from now on. Nothing is in flight on a request-based device. With `classic`, the
-    /// kernel's own `io_ticks` follows ours.
+    /// Lets events count from now on. Nothing is in flight on a request-based device. With
+    /// `classic`, the kernel's own `io_ticks` follows ours.
     pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
         self.anomalies.opened();
         if let Some(bio) = &self.bio {
@@ -299,6 +300,7 @@ impl Account {
 
     /// Counts an error. Any context.
     pub(crate) fn failed(&self) {
+        // ORDERING: Relaxed. A count of its own.
         self.errors.add(1, Relaxed);
     }
 
@@ -317,6 +319,7 @@ impl Account {
         snapshot.stat.device = device;
         shown.in_order(&mut snapshot.stat);
         if !self.fill_in_bios(&mut snapshot) {
+            // ORDERING: Relaxed. As in `failed`.
             snapshot.stat.errors = Some(self.errors.load(Relaxed));
             let kernel = self.kernel.lock().total(&bdev.kernel_counts());
             fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);

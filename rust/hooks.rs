@@ -212,13 +212,16 @@ impl Hooks {
         self.state.lock().entries.iter().for_each(each);
     }
 
-    /// Lets the kernel's `io_ticks` be exact as well, from the next time a disk enters mode 2.
+    /// Lets the kernel's `io_ticks` be exact as well, from the next time a disk enters mode 2. To
+    /// be called before there are devices.
     pub(crate) fn set_classic(&self) {
+        // ORDERING: Relaxed. Set before a device is there.
         self.classic.store(true, Relaxed);
     }
 
     /// Returns whether the kernel's `io_ticks` is ours to keep.
     pub(crate) fn classic(&self) -> bool {
+        // ORDERING: Relaxed. As in `set_classic`.
         self.classic.load(Relaxed)
     }
 

@@ -115,6 +115,7 @@ impl BioShare {
     /// Returns whether so many starts of this window came late that the driver must hold I/O back
     /// before it accounts it. The kernel's times then stay its own: they have that time.
     fn hides_starts(&self) -> bool {
+        // ORDERING: Relaxed, here and where late starts are counted. They decide from about when on.
         let before = self.late_before.load(Relaxed);
         self.late.load(Relaxed).wrapping_sub(before) >= MANY_LATE
     }
@@ -178,12 +179,15 @@ impl Account {
     /// Says whether the device may be hidden from the hooks once nothing is in flight.
     pub(crate) fn want(&self, wanted: bool) {
         if let Some(bio) = &self.bio {
+            // ORDERING: Relaxed. Whoever acts on it holds the lock of the hooks, as when it is set
+            // for mode 2.
             bio.wanted.store(wanted, Relaxed);
         }
     }
 
     /// Returns whether the device has left mode 2.
     pub(crate) fn lingers(&self) -> bool {
+        // ORDERING: Relaxed. As in `want`.
         self.bio
             .as_ref()
             .is_some_and(|bio| !bio.wanted.load(Relaxed))
@@ -223,6 +227,7 @@ impl Account {
             bio.kernel_nsecs.skip(bio.by_kernel_group(Monotonic.now()));
         }
         bio.kernel_nsecs.set_ours(keeps_time);
+        // ORDERING: Relaxed. As in `hides_starts`.
         bio.late_before.store(bio.late.load(Relaxed), Relaxed);
         self.open_window(bio, jiffies);
     }
@@ -230,6 +235,7 @@ impl Account {
     fn open_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
         // The caller has seen that there is room.
         let _ = percpu::without_interrupts(|| bio.windows.open(now));
+        // ORDERING: Relaxed, here and when it closes. Events go by the windows; this names the mode.
         self.counting.store(true, Relaxed);
     }
 
@@ -271,6 +277,7 @@ impl Account {
         slot::start(&self.cells.here(pin), time, group, || 0);
         bios::start(&bio.cells.here(pin), time, group);
         if late >= LATE {
+            // ORDERING: Relaxed. As in `hides_starts`.
             bio.late.add(1, Relaxed);
         }
     }
@@ -345,6 +352,7 @@ impl Account {
 
     /// Returns the starts that came late.
     pub(super) fn late_starts(&self) -> u64 {
+        // ORDERING: Relaxed. As in `hides_starts`.
         self.bio.as_ref().map_or(0, |bio| bio.late.load(Relaxed))
     }
 

@@ -7,6 +7,7 @@
 
 use crate::sys::{
     atomic::{
+        Acquire,
         Atomic,
         Relaxed, //
     },
@@ -16,12 +17,11 @@ use crate::sys::{
     },
     clock::TICK_NSEC, //
 };
-
-// ORDERING: Relaxed in all of this file. A flag says from about when on; what a reading is late for
-// the next one brings. What is given is moved on by one reader alone, which `advance` shows.
+use kernel::sync::atomic::Release;
 
 /// Moves `given` on to `due` and returns by how much, which is the caller's to add.
 fn advance(given: &Atomic<u64>, due: u64) -> u64 {
+    // ORDERING: Relaxed. Who moves it on has the difference to add, whatever others see.
     let mut before = given.load(Relaxed);
     while before < due {
         match given.cmpxchg(before, due, Relaxed) {
@@ -51,23 +51,27 @@ impl Default for KernelTicks {
 impl KernelTicks {
     /// Returns whether they are ours to keep.
     pub(super) fn are_ours(&self) -> bool {
-        self.ours.load(Relaxed)
+        // ORDERING: Acquire pairs with the Release in `take_over`.
+        self.ours.load(Acquire)
     }
 
     /// Makes them ours: the kernel adds nothing from now on. Any context.
     pub(super) fn take_over(&self, bdev: BdevRef<'_>) {
-        self.ours.store(true, Relaxed);
+        // ORDERING: Release. Who sees this sees what was skipped, and does not add it again.
+        self.ours.store(true, Release);
         bdev.park_stamp(true);
     }
 
     /// Gives them back to the kernel. Any context.
     pub(super) fn give_back(&self, bdev: BdevRef<'_>) {
+        // ORDERING: Relaxed. Who misses it adds what is ours anyway, as if it had come before.
         self.ours.store(false, Relaxed);
         bdev.park_stamp(false);
     }
 
     /// Takes it that the kernel has counted itself what is busy time of ours up to `total`, in ns.
     pub(super) fn skip(&self, total: u64) {
+        // ORDERING: Relaxed. `take_over` publishes it.
         self.given.store(total / TICK_NSEC, Relaxed);
     }
 
@@ -99,17 +103,20 @@ impl Default for KernelNsecs {
 impl KernelNsecs {
     /// Returns whether they are ours to keep.
     pub(super) fn are_ours(&self) -> bool {
-        self.ours.load(Relaxed)
+        // ORDERING: Acquire pairs with the Release in `set_ours`.
+        self.ours.load(Acquire)
     }
 
     /// Makes them ours, or the kernel's.
     pub(super) fn set_ours(&self, ours: bool) {
-        self.ours.store(ours, Relaxed);
+        // ORDERING: Release. Who sees this sees what was skipped, and does not add it again.
+        self.ours.store(ours, Release);
     }
 
     /// Takes it that the kernel has counted itself what is ours up to `nsecs`.
     pub(super) fn skip(&self, nsecs: [u64; KERNEL_GROUPS]) {
         for (given, nsecs) in self.given.iter().zip(nsecs) {
+            // ORDERING: Relaxed. `set_ours` publishes it.
             given.store(nsecs, Relaxed);
         }
     }

@@ -89,6 +89,9 @@ impl<T: OnBio> Attached<T> {
 }
 
 fn bio(bdev: usize, op: usize, start_time: usize) -> Bio {
+    // Jiffies were read for the start time before anything is judged by it. x86 loads in order.
+    #[cfg(not(target_arch = "x86_64"))]
+    kernel::sync::barrier::smp_rmb();
     Bio {
         bdev: Key::of(bdev as *const bindings::block_device),
         op: op as u32,
