@@ -109,6 +109,11 @@ impl Device {
         self.disk.is_some()
     }
 
+    /// Returns whether the disk's I/O comes as requests, and not as bios.
+    pub(crate) fn is_request_based(&self) -> bool {
+        self.bdev.queue().is_request_based()
+    }
+
     pub(crate) fn switch(&self) -> &Mutex<Switch> {
         &self.switch
     }
@@ -133,8 +138,8 @@ impl Device {
 
     fn ensure_account(&self) -> Result<&Arc<Account>> {
         if self.account.as_ref().is_none() {
-            let queue = self.whole().bdev.queue();
-            self.account.populate(if queue.is_request_based() {
+            let queue = self.bdev.queue();
+            self.account.populate(if self.is_request_based() {
                 Account::new(&Features {
                     hardware_queues: queue.hardware_queues(),
                     single_queue: queue.has_single_queue(),

@@ -22,7 +22,6 @@ use crate::{
     },
     sys::{
         bdev::{
-            Bdev,
             BdevRef,
             Key, //
         },
@@ -231,8 +230,7 @@ impl Hooks {
     }
 
     /// Returns the form that `stat` has on a device, with nothing counted.
-    pub(crate) fn empty_stat(&self, bdev: &Bdev) -> wire::Stat {
-        let request_based = bdev.queue().is_request_based();
+    pub(crate) fn empty_stat(&self, request_based: bool) -> wire::Stat {
         wire::Stat {
             errors: request_based.then_some(0),
             device: (request_based && self.has_device_side()).then(Default::default),

@@ -85,7 +85,7 @@ impl Mode {
 
 /// Returns whether I/O on a device is accounted on it at all: not on every partition.
 pub(crate) fn is_accounted(device: &Device) -> bool {
-    !device.is_partition() || !device.whole().bdev().takes_bios_in(WHOLE_DISK_ONLY)
+    !device.is_partition() || !device.bdev().takes_bios_in(WHOLE_DISK_ONLY)
 }
 
 /// Returns the mode in force on a device: its disk's, but [`Mode::Off`] where nothing is accounted.
@@ -143,7 +143,7 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
     if switch.gone {
         return Err(ENODEV);
     }
-    let request_based = disk.bdev().queue().is_request_based();
+    let request_based = disk.is_request_based();
     match (switch.exact, mode) {
         (false, Mode::Exact) if switch.missing > 0 => Err(ENOMEM),
         (false, Mode::Exact) if request_based => begin(disk, switch, kernel),
@@ -161,7 +161,7 @@ pub(crate) fn miss_partition(disk: &Device) {
         let switch = &mut *disk.switch().lock();
         switch.missing = switch.missing.saturating_add(1);
         match switch.exact {
-            true if disk.bdev().queue().is_request_based() => end(disk, switch, |_| Ok(())),
+            true if disk.is_request_based() => end(disk, switch, |_| Ok(())),
             true => end_bios(switch, |_| Ok(())),
             false => Ok(()),
         }

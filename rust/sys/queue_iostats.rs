@@ -13,9 +13,12 @@ use super::{
     listener::{
         Place,
         Placed, //
+    },
+    queue::{
+        Limits,
+        Queue, //
     }, //
 };
-use crate::sys::queue::Limits;
 use kernel::{
     bindings,
     ffi::c_void,
@@ -75,18 +78,18 @@ unsafe extern "C" fn show<T: QueueIostats>(
     page: *mut c_char,
 ) -> isize {
     // SAFETY: The first and only one in this call. The listener outlives the hooks, and the hooks
-    // this call. The kernel passes a live disk and a page to fill.
-    let (_call, listener, disk, page) = unsafe {
+    // this call. The kernel passes a live disk, whose queue lives as long, and a page to fill.
+    let (_call, listener, disk, queue, page) = unsafe {
         (
             Replacement::current(),
             LISTENER.get::<T>(),
-            &*disk,
+            Key::of((*disk).part0),
+            Queue::from_raw((*disk).queue),
             core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE),
         )
     };
-    // SAFETY: A disk's queue lives as long as it.
-    let stock = || u8::from(unsafe { super::queue::Queue::from_raw(disk.queue) }.io_stat());
-    let digit = listener.show(Key::of(disk.part0)).unwrap_or_else(stock);
+    let stock = || u8::from(queue.io_stat());
+    let digit = listener.show(disk).unwrap_or_else(stock);
     page[0] = b'0'.wrapping_add(digit);
     page[1] = b'\n';
     2
@@ -108,12 +111,12 @@ unsafe extern "C" fn store<T: QueueIostats>(
         (
             Replacement::current(),
             LISTENER.get::<T>(),
-            &*disk,
+            Key::of((*disk).part0),
             core::slice::from_raw_parts(written.cast::<u8>(), count),
             Limits::from_raw(limits),
         )
     };
-    match listener.store(Key::of(disk.part0), written, &mut limits) {
+    match listener.store(disk, written, &mut limits) {
         Ok(()) => 0,
         Err(error) => error.to_errno(),
     }
