@@ -260,7 +260,7 @@ impl Account {
             .is_some_and(|bio| bio.windows.cover(start_time))
     }
 
-    /// Completes a start, and books it. It was late by `late` jiffies.
+    /// Completes a start, and books it; returns its time. It was late by `late` jiffies.
     #[inline]
     pub(crate) fn bio_started(
         &self,
@@ -269,9 +269,9 @@ impl Account {
         pin: &Pinned,
         group: StatGroup,
         late: u64,
-    ) {
+    ) -> Nsec {
         let Some(bio) = &self.bio else {
-            return;
+            return now;
         };
         let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, || 0);
@@ -280,10 +280,11 @@ impl Account {
             // ORDERING: Relaxed. As in `hides_starts`.
             bio.late.add(1, Relaxed);
         }
+        time
     }
 
-    /// Completes an end, and books it. Returns who keeps its time. The I/O began at `start_time`, in
-    /// jiffies.
+    /// Completes an end, and books it; returns its time, and who keeps the I/O's. That began at
+    /// `start_time`, in jiffies.
     #[inline]
     pub(crate) fn bio_done(
         &self,
@@ -293,22 +294,22 @@ impl Account {
         group: StatGroup,
         sectors: u64,
         start_time: u64,
-    ) -> Time {
+    ) -> (Nsec, Time) {
         let Some(time) = departure.commit(now, self) else {
             let took = jiffies().wrapping_sub(start_time).wrapping_add(1);
             self.anomalies.orphan(took.wrapping_mul(TICK_NSEC));
-            return Time::Kernels;
+            return (now, Time::Kernels);
         };
         let Some(bio) = &self.bio else {
-            return Time::Kernels;
+            return (time, Time::Kernels);
         };
         slot::end(&self.cells.here(pin), time, group, time);
         bios::end(&bio.cells.here(pin), time, group, sectors);
-        if bio.keeps_time() {
-            Time::Ours
-        } else {
-            Time::Kernels
-        }
+        let keeper = match bio.keeps_time() {
+            true => Time::Ours,
+            false => Time::Kernels,
+        };
+        (time, keeper)
     }
 
     /// Adds to the kernel's own `nsecs` what has come to ours. In a task.
