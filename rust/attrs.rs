@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of a device: `blkacct/{iostats,stat,in_flight,latency_*,counted_ns,classic,anomalies}`.
+//! The files of a device:
+//! `blkacct/{iostats,stat,in_flight,latency_*,counted_ns,classic,anomalies}`.
 //!
 //! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
 

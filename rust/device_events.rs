@@ -5,8 +5,8 @@
 //! A request that counts is at the driver from its issue to its completion or requeue. It carries a
 //! mark meanwhile (`sys/request.rs`), since it may complete without an issue, and a write in a
 //! flush sequence is done twice with a single issue. The block layer's internal flushes are at the
-//! driver too, on the whole disk: while one is, the requests that wait for it do not find the driver
-//! idle.
+//! driver too, on the whole disk: while one is, the requests that wait for it do not find the
+//! driver idle.
 
 use crate::{
     account::{

@@ -115,7 +115,7 @@ impl BioShare {
     /// Returns whether so many starts of this window came late that the driver must hold I/O back
     /// before it accounts it. The kernel's times then stay its own: they have that time.
     fn hides_starts(&self) -> bool {
-        // ORDERING: Relaxed, here and where late starts are counted. They decide from about when on.
+        // ORDERING: Relaxed, here and where late starts are counted. A few more or less decide.
         let before = self.late_before.load(Relaxed);
         self.late.load(Relaxed).wrapping_sub(before) >= MANY_LATE
     }
@@ -235,7 +235,7 @@ impl Account {
     fn open_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
         // The caller has seen that there is room.
         let _ = percpu::without_interrupts(|| bio.windows.open(now));
-        // ORDERING: Relaxed, here and when it closes. Events go by the windows; this names the mode.
+        // ORDERING: Relaxed, here and when it closes. Events go by the windows, not by the mode.
         self.counting.store(true, Relaxed);
     }
 

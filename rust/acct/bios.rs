@@ -7,7 +7,7 @@
 //! its starts. What is in flight counts up to the time of the reading, so `nsecs` here includes the
 //! time so far of I/O in flight, and is that of completed I/O whenever none is.
 //!
-//! These cells are a slot of their own, beside that of [`slot`](super::slot), with two halves that
+//! These cells are a slot of their own, beside that of [`slot`], with two halves that
 //! are kept and read in the same way.
 
 use super::nsec::Nsec;

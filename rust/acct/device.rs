@@ -2,7 +2,7 @@
 
 //! Tallies of the device side: what the driver has, from issue to completion or requeue.
 //!
-//! These cells are a slot of their own, beside that of [`slot`](super::slot), with two halves kept
+//! These cells are a slot of their own, beside that of [`slot`], with two halves kept
 //! and read in the same way: issues, and what comes back. A request comes back when it completes,
 //! and also when it is requeued, so its time at the device is that of all its stays.
 

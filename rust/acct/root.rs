@@ -217,8 +217,8 @@ impl Root {
     /// Returns the time and the busy total at that time, in ns modulo 2^42. Writes nothing.
     ///
     /// The total includes the open period. An event that has read the clock and not yet done its
-    /// `cmpxchg` is not in it: for an end the total is ahead by that delay, for a start behind, until
-    /// the event is through.
+    /// `cmpxchg` is not in it: for an end the total is ahead by that delay, for a start behind,
+    /// until the event is through.
     pub fn read(&self, clock: &impl Clock) -> (Nsec, u64) {
         let mut word = self.peek();
         loop {

@@ -12,10 +12,10 @@
 //! a count of those that are through: the starts or the I/Os of its group, which count anyway, or
 //! those absorbed.
 //!
-//! A reader loads the counts, then everything again, and `begun` last of all, and takes what it
-//! has if `begun` is the sum of the first counts, `done`. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
-//! `done`, loaded first, then they were equal all the while: no event was under way, however they
-//! nest, and none began.
+//! A reader loads the counts, then everything again, and `begun` last of all, and takes what it has
+//! if `begun` is the sum of the first counts, `done`. Both only grow, and `done <= begun` at any
+//! moment. So if `begun`, loaded last, equals `done`, loaded first, then they were equal all the
+//! while: no event was under way, however they nest, and none began.
 //!
 //! This needs the adds of one CPU to be seen in order: each add is a release and each load an
 //! acquire. On x86 plain ones are. A weakly ordered machine must implement the traits with real

@@ -53,7 +53,7 @@ impl Default for Windows {
 impl Windows {
     /// Returns whether I/O with this `start_time` counts. Any context.
     ///
-    /// The caller sees to it that jiffies were read for the `start_time` before this reads anything.
+    /// The caller orders the reading of jiffies for the `start_time` before this.
     pub fn cover(&self, start_time: u64) -> bool {
         let edges = loop {
             // ORDERING: Acquire. The edges that the number promises have been written.

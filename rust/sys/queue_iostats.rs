@@ -39,8 +39,7 @@ static LISTENER: Place = Place::new();
 
 /// The file while we serve it. Fields are dropped in order: first the hooks.
 pub(crate) struct Served<T: QueueIostats> {
-    _store: Hook,
-    _show: Hook,
+    _hooks: [Hook; 2],
     _listener: Placed<T>,
 }
 
@@ -54,15 +53,14 @@ impl<T: QueueIostats> Served<T> {
     pub(crate) fn new(listener: Arc<T>) -> Result<Self> {
         let listener = LISTENER.put(listener)?;
         // SAFETY: The replacements have the signatures of the functions in block/blk-sysfs.c.
-        let (show, store) = unsafe {
-            (
+        let hooks = unsafe {
+            [
                 Hook::replace(c"queue_iostats_show", show::<T> as *const c_void)?,
                 Hook::replace(c"queue_iostats_store", store::<T> as *const c_void)?,
-            )
+            ]
         };
         Ok(Self {
-            _store: store,
-            _show: show,
+            _hooks: hooks,
             _listener: listener,
         })
     }

@@ -36,7 +36,8 @@ pub enum Command {
 #[command(after_help = AFTER_STAT)]
 #[command(override_usage = "blkacct stat [OPTIONS] [DISK]... [INTERVAL [COUNT]]")]
 pub struct StatArgs {
-    /// Disks or partitions, all disks without one; then the seconds between reports, and their number
+    /// Disks or partitions, all disks without one; then the seconds between reports, and their
+    /// number
     #[arg(value_name = "DISK|INTERVAL|COUNT")]
     pub words: Vec<String>,
 
