@@ -73,7 +73,7 @@ test-debug: ## all of KUnit's and the guest's tests on each debug kernel; writes
 test-guest: guest-modules tool ## KTAP tests on the stock kernel
 	@tools/testing/guest-tests
 
-test-trixie: tool ## a part of them on the stock kernel of Debian trixie, not in "test"
+test-trixie: tool ## a part of them on the stock kernel of Debian trixie-backports
 	@tools/env/guest-modules stock-trixie
 	@tools/testing/guest-tests --kernel stock-trixie loading modes queue_iostats counts classic bio
 

@@ -190,7 +190,13 @@ add_null other memory_backed=1 size=16
 ktap_print_header
 ktap_set_plan $((${#kinds[@]} / 2 + 2))
 for ((at = 0; at < ${#kinds[@]}; at += 2)); do
-	ktap_test_result "${kinds[at]}" is_as_documented "${kinds[at]}" "${kinds[at + 1]}"
+	# 7.2's nbd receives with a lock held that its queue takes below memory reclaim. lockdep
+	# says so, whatever modules there are, and then looks at nothing else.
+	if [ "${kinds[at]}" = nbd ] && [ -e /proc/lockdep ]; then
+		ktap_test_skip nbd "lockdep has its own complaint about this driver"
+	else
+		ktap_test_result "${kinds[at]}" is_as_documented "${kinds[at]}" "${kinds[at + 1]}"
+	fi
 done
 ktap_test_result each_layer_of_multipath_counts_once each_layer_counts_once
 [ -z "$update" ] || replace_table

@@ -90,16 +90,16 @@ start_load() {
 load_is_on() {
 	local device
 	for device; do
-		local -A then=()
-		kernels then "$device"
-		eventually 30 is_loaded "$device" $((then[read.ios] + then[write.ios] + 64))
+		local -A before=()
+		kernels before "$device"
+		eventually 30 is_loaded "$device" $((${before[read.ios]} + ${before[write.ios]} + 64))
 	done
 }
 
 is_loaded() { # DEVICE I/OS
 	local -A now=()
 	kernels now "$1"
-	[ $((now[read.ios] + now[write.ios])) -ge "$2" ] && [ "${now[in_flight]}" -gt 0 ]
+	[ $((${now[read.ios]} + ${now[write.ios]})) -ge "$2" ] && [ "${now[in_flight]}" -gt 0 ]
 }
 
 stop_load() {

@@ -174,6 +174,13 @@ end() {
 	since kernel kernel_before
 }
 
+# close WHAT GOT WANTED PERCENT [NS]: off by PERCENT and NS at most. On a slow kernel, with
+# more time between two readings of the clock, by BLKACCT_PATIENCE times that.
+close() {
+	local off=$((($3 * $4 / 100 + ${5:-0}) * ${BLKACCT_PATIENCE:-1}))
+	within "$1" "$2" $(($3 - off)) $(($3 + off))
+}
+
 # errno_of FILE TEXT: what a write of TEXT says, "" if it is taken.
 errno_of() {
 	local said

@@ -268,7 +268,11 @@ else
 	ktap_test_skip without_ftrace_our_own_file_remains "this kernel is never without"
 fi
 ktap_test_result ftrace_stays_on_while_the_module_needs_it ftrace_stays_on_while_the_module_needs_it
-ktap_test_result tracers_share_the_functions tracers_share_the_functions
+if [ -e /sys/kernel/btf/vmlinux ]; then
+	ktap_test_result tracers_share_the_functions tracers_share_the_functions
+else
+	ktap_test_skip tracers_share_the_functions "a kernel without BPF"
+fi
 if [ -x "$(command -v udevadm)" ]; then
 	ktap_test_result the_udev_rule_is_valid the_udev_rule_is_valid
 else

@@ -72,7 +72,7 @@ the_disk_has_what_its_partitions_have() {
 		same "$name" "${whole[$name]}" "${part[$name]}"
 	done
 	for name in io_ticks time_in_queue read.nsecs write.nsecs; do
-		within "$name" "${whole[$name]}" $((part[$name] * 98 / 100)) $((part[$name] * 102 / 100))
+		close "$name" "${whole[$name]}" "${part[$name]}" 2
 	done
 	no_anomalies disk disk1
 }

@@ -54,8 +54,7 @@ reads_in_a_plug_begin_one_by_one() {
 	batch=$((${got[read.nsecs]} / 100))
 	echo "a batch of 32 reads of 80 us: $((batch / US)) us; by iostats=1 $((stock * 10)) us"
 	# The sum of their times is the time in the queue, which starts and ends alone decide.
-	within "a batch" $batch $((got[time_in_queue] * 99 / 10000)) \
-		$((got[time_in_queue] * 101 / 10000))
+	close "a batch" $batch $((got[time_in_queue] / 100)) 1
 	within "iostats=1, us a batch" $((stock * 10)) $((batch * 105 / 100 / US)) 100000
 }
 

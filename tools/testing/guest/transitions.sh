@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # How long modes flip, in seconds. The long run is 60; this is what all tests can spare.
-FLIP_SECONDS=${BLKACCT_FLIP_SECONDS:-10}
+FLIP_SECONDS=$BLKACCT_FLIP_SECONDS
 # The null_blk disk has two queues, as has the virtio disk the host attached; the third
 # device is a linear one on a target that delays. Each needs 40 ms for 32 requests, so that
 # all are in flight most of the time, and the machine has time for the rest.
