@@ -112,11 +112,13 @@ pub(crate) fn of(device: &Device) -> Mode {
 /// goes; `ENOMEM`, also while a partition is not attached for want of it. Nothing has changed then.
 pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
     let queue = disk.bdev().queue();
-    // Before our own lock: a write to queue/iostats comes with this one held. And to the end, so
-    // that the kernel's switch and ours go together.
+    // Before our own lock: a write to queue/iostats comes with this one held.
     let mut limits = queue.lock_limits();
     limits.get().set_io_stat(mode != Mode::Off);
     if queue.io_stat() == (mode != Mode::Off) {
+        // Who reads the queue's files waits for this lock, and a drain may take seconds. If another
+        // writer changes the bit meanwhile, that has the last word; see `of`.
+        drop(limits);
         return switch(disk, mode, |_| Ok(()));
     }
     switch(disk, mode, |frozen| match frozen {
