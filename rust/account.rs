@@ -10,6 +10,7 @@ mod bio;
 #[cfg(CONFIG_KUNIT)]
 mod cases;
 mod cells;
+mod classic;
 mod device;
 mod histograms;
 mod io;
@@ -44,10 +45,7 @@ use crate::{
             Bdev,
             BdevRef, //
         },
-        clock::{
-            Monotonic,
-            TICK_NSEC, //
-        },
+        clock::Monotonic,
         percpu::{
             Counters,
             Pinned, //
@@ -57,6 +55,7 @@ use crate::{
 };
 use anomalies::Anomalies;
 use bio::BioShare;
+use classic::KernelTicks;
 pub(crate) use device::AtDevice;
 use device::DeviceShare;
 use histograms::Histograms;
@@ -98,10 +97,7 @@ pub(crate) struct Account {
     /// What a bio-based device has in addition.
     bio: Option<KBox<BioShare>>,
     queue: Extended<64>,
-    /// Jiffies of the busy time that the kernel's own `io_ticks` has been given.
-    given: Atomic<u64>,
-    /// Whether the kernel's own `io_ticks` is ours to keep in this period.
-    classic: Atomic<bool>,
+    io_ticks: KernelTicks,
     /// Whether events count. Changes only while nothing is in flight, and is only the mode's name
     /// for a bio-based device.
     counting: Atomic<bool>,
@@ -113,26 +109,49 @@ pub(crate) struct Account {
     shown: Mutex<Shown>,
 }
 
+/// What a request-based disk has and its devices' accounts make room for.
+#[derive(Clone, Copy)]
+pub(crate) struct Features {
+    /// Its hardware queues, of all kinds.
+    pub(crate) hardware_queues: usize,
+    /// Most requests come through the first of them, so that a leaf would only be in their way.
+    pub(crate) single_queue: bool,
+    /// Zone appends are for it, and as frequent as writes.
+    pub(crate) zone_appends: bool,
+    /// What its driver has is to be counted as well.
+    pub(crate) device_side: bool,
+}
+
+#[cfg(CONFIG_KUNIT)]
+impl Features {
+    /// Those of a disk with one hardware queue, whose driver's share is counted.
+    pub(crate) const SIMPLE: Self = Self {
+        hardware_queues: 1,
+        single_queue: true,
+        zone_appends: false,
+        device_side: true,
+    };
+}
+
 impl Account {
-    /// Makes an account for a device of a disk with `hardware_queues` queues; `single` is whether
-    /// the first of them is all there is for most requests, `appends` whether it is one that zone
-    /// appends are for, and `device_side` whether what its driver has is counted as well. May sleep.
+    /// Makes an account for a device of a disk with these features. May sleep.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(
-        hardware_queues: usize,
-        single: bool,
-        appends: bool,
-        device_side: bool,
-    ) -> Result<Arc<Self>> {
-        let latency = Histograms::new(appends)?;
-        let device = match device_side {
-            true => Some(DeviceShare::new(appends)?),
+    pub(crate) fn new(disk: &Features) -> Result<Arc<Self>> {
+        let latency = Histograms::new(disk.zone_appends)?;
+        let device = match disk.device_side {
+            true => Some(DeviceShare::new(disk.zone_appends)?),
             false => None,
         };
-        Self::with(hardware_queues, single, Some(latency), device, None)
+        Self::with(
+            disk.hardware_queues,
+            disk.single_queue,
+            Some(latency),
+            device,
+            None,
+        )
     }
 
     fn with(
@@ -155,8 +174,7 @@ impl Account {
                 device,
                 bio,
                 queue: Extended::default(),
-                given: Atomic::new(0),
-                classic: Atomic::new(false),
+                io_ticks: KernelTicks::default(),
                 counting: Atomic::new(false),
                 anomalies: Anomalies::default(),
                 errors: Atomic::new(0),
@@ -176,6 +194,7 @@ impl Account {
     }
 
     fn set_counting(&self, counting: bool) {
+        // ORDERING: Relaxed, for both. As in `is_counting`.
         self.counting.store(counting, Relaxed);
         let direct = if counting && self.single {
             0
@@ -185,17 +204,16 @@ impl Account {
         self.direct.store(direct, Relaxed);
     }
 
-    /// Lets events count from now on. Nothing is in flight on a request-based device. With `classic`, the
-    /// kernel's own `io_ticks` follows ours.
+    /// Lets events count from now on. Nothing is in flight on a request-based device. With
+    /// `classic`, the kernel's own `io_ticks` follows ours.
     pub(crate) fn open(&self, bdev: &Bdev, classic: bool) {
         self.anomalies.opened();
         if let Some(bio) = &self.bio {
             return self.open_bios(bio, bdev, classic);
         }
         self.kernel.lock().base = Some(bdev.kernel_counts());
-        self.classic.store(classic, Relaxed);
         if classic {
-            bdev.borrow().park_stamp(true);
+            self.io_ticks.take_over(bdev.borrow());
         }
         self.set_counting(true);
     }
@@ -206,21 +224,10 @@ impl Account {
         self.settle_nsecs(bdev);
     }
 
-    /// Brings the kernel's own `io_ticks` up to date, in whole jiffies; the rest is carried. Any
-    /// context.
+    /// Brings the kernel's own `io_ticks` up to date. Any context.
     fn settle_io_ticks(&self, bdev: BdevRef<'_>) {
-        if !self.classic.load(Relaxed) {
-            return;
-        }
-        let (_, total) = self.busy.read(&Monotonic);
-        let due = total / TICK_NSEC;
-        // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
-        let mut given = self.given.load(Relaxed);
-        while given < due {
-            match self.given.cmpxchg(given, due, Relaxed) {
-                Ok(_) => return bdev.add_io_ticks(due.wrapping_sub(given)),
-                Err(other) => given = other,
-            }
+        if self.io_ticks.are_ours() {
+            self.io_ticks.settle(self.busy.read(&Monotonic).1, bdev);
         }
     }
 
@@ -233,19 +240,18 @@ impl Account {
             return self.close_bios(bio, bdev);
         }
         self.set_counting(false);
-        if self.classic.load(Relaxed) {
-            self.give_back(bdev.borrow());
-        }
+        self.give_back(bdev.borrow());
         let mut kernel = self.kernel.lock();
         kernel.before = kernel.total(&bdev.kernel_counts());
         kernel.base = None;
     }
 
-    /// Gives the kernel's `io_ticks` back to it, complete.
+    /// Gives the kernel's `io_ticks` back to it, complete, if it is ours. Any context.
     fn give_back(&self, bdev: BdevRef<'_>) {
-        self.settle_io_ticks(bdev);
-        self.classic.store(false, Relaxed);
-        bdev.park_stamp(false);
+        if self.io_ticks.are_ours() {
+            self.settle_io_ticks(bdev);
+            self.io_ticks.give_back(bdev);
+        }
     }
 
     /// Ends what is still counted as in flight although the device is idle: requests that were
@@ -294,6 +300,7 @@ impl Account {
 
     /// Counts an error. Any context.
     pub(crate) fn failed(&self) {
+        // ORDERING: Relaxed. A count of its own.
         self.errors.add(1, Relaxed);
     }
 
@@ -312,6 +319,7 @@ impl Account {
         snapshot.stat.device = device;
         shown.in_order(&mut snapshot.stat);
         if !self.fill_in_bios(&mut snapshot) {
+            // ORDERING: Relaxed. As in `failed`.
             snapshot.stat.errors = Some(self.errors.load(Relaxed));
             let kernel = self.kernel.lock().total(&bdev.kernel_counts());
             fill_in(&mut snapshot.stat.groups, &kernel, &mut shown.sectors);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of a device: `blkacct/{iostats,stat,in_flight,latency_*,counted_ns,classic,anomalies}`.
+//! The files of a device:
+//! `blkacct/{iostats,stat,in_flight,latency_*,counted_ns,classic,anomalies}`.
 //!
 //! Their contents are specified in `Documentation/ABI/testing/sysfs-block-blkacct`.
 
@@ -118,7 +119,7 @@ fn show_stat(device: &Device, text: &mut Text<'_>) -> Result {
         // Never in mode 2: nothing has been counted until now.
         None => wire::Stat {
             time_ns: Monotonic.now().0,
-            ..device.hooks().empty_stat(device.bdev())
+            ..device.hooks().empty_stat(device.is_request_based())
         },
     };
     Ok(write!(text, "{stat}")?)
@@ -131,7 +132,7 @@ fn show_counted_ns(device: &Device, text: &mut Text<'_>) -> Result {
 fn show_in_flight(device: &Device, text: &mut Text<'_>) -> Result {
     let in_flight = device
         .account()
-        .map(|account| account.snapshot(device.bdev()).in_flight)
+        .map(|account| account.core_snapshot().in_flight)
         .unwrap_or_default();
     Ok(write!(text, "{in_flight}")?)
 }
@@ -145,7 +146,7 @@ fn show_anomalies(device: &Device, text: &mut Text<'_>) -> Result {
 }
 
 fn show_latency(device: &Device, group: StatGroup, text: &mut Text<'_>) -> Result {
-    if !device.bdev().queue().is_request_based() {
+    if !device.is_request_based() {
         return Err(not_supported());
     }
     let account = device.account();

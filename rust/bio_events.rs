@@ -41,31 +41,34 @@ impl OnBio for Devices {
         let levels = [entry.disk.as_ref(), Some(&entry.account)]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
         let arrivals = levels.map(|account| Some(account?.start::<OnLeaf>(LEAF)));
-        let now = Monotonic.now();
+        let mut now = Monotonic.now();
+        // From the outside in: what is in flight on a partition is so on its disk.
         for (account, arrival) in levels.into_iter().zip(arrivals) {
             if let (Some(account), Some(arrival)) = (account, arrival) {
-                account.bio_started(arrival, now, &pin, group, late);
+                now = account.bio_started(arrival, now, &pin, group, late);
             }
         }
     }
 
     fn end(&self, bio: &Bio, sectors: u64, probe: &InProbe) -> Time {
-        let mut time = Time::Kernels;
         let Some(entry) = self.get(probe).find(bio.bdev) else {
-            return time;
+            return Time::Kernels;
         };
         let pin = Pinned::new();
         let group = StatGroup::of(bio.op);
         let levels = [Some(&entry.account), entry.disk.as_ref()]
             .map(|account| account.filter(|account| account.covers(bio.start_time)));
         let departures = levels.map(|account| Some(account?.end::<OnLeaf>(LEAF)));
-        let now = Monotonic.now();
+        let mut now = Monotonic.now();
+        let mut time = Time::Kernels;
+        // From the inside out.
         for (account, departure) in levels.into_iter().zip(departures) {
             if let (Some(account), Some(departure)) = (account, departure) {
-                if account.bio_done(departure, now, &pin, group, sectors, bio.start_time)
-                    == Time::Ours
-                {
-                    // The kernel keeps, or not, the time of both levels at once.
+                let (ended, keeper) =
+                    account.bio_done(departure, now, &pin, group, sectors, bio.start_time);
+                now = ended;
+                // The kernel keeps, or not, the time of both levels at once.
+                if keeper == Time::Ours {
                     time = Time::Ours;
                 }
             }
@@ -80,14 +83,9 @@ mod tests {
     use super::*;
     use crate::{
         account::Account,
-        sys::{
-            fake::Disk,
-            published::Published, //
-        },
-        table::{
-            Entry,
-            Table, //
-        }, //
+        acct::nsec::Nsec,
+        rig::devices,
+        sys::fake::Disk, //
     };
     use kernel::{
         prelude::*,
@@ -109,21 +107,8 @@ mod tests {
         fn new(switches: &[u64]) -> Result<Self> {
             let disk = Disk::new()?;
             let (whole, part) = (Account::for_bios()?, Account::for_bios()?);
-            let entries = [
-                Entry {
-                    key: disk.whole(),
-                    account: whole.clone(),
-                    disk: None,
-                },
-                Entry {
-                    key: disk.partition(),
-                    account: part.clone(),
-                    disk: Some(whole.clone()),
-                },
-            ];
-            let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
             let rig = Self {
-                devices,
+                devices: devices(&disk, &whole, &part)?,
                 disk,
                 whole,
                 part,
@@ -174,6 +159,25 @@ mod tests {
         rig.end(101);
         assert_eq!(counts(&rig.part), (0, 1, 8));
         assert_eq!(counts(&rig.whole), (0, 1, 8));
+        Ok(())
+    }
+
+    #[test]
+    fn a_partition_is_not_busy_before_its_disk() -> Result {
+        let rig = Rig::new(&[100])?;
+        // The disk has had an I/O on a CPU whose clock is ahead.
+        let ahead = Nsec(Monotonic.now().0.wrapping_add(1_000_000_000));
+        let (whole, group) = (&rig.whole, StatGroup::Write);
+        let pin = Pinned::new();
+        whole.bio_started(whole.start::<OnLeaf>(LEAF), ahead, &pin, group, 0);
+        whole.bio_done(whole.end::<OnLeaf>(LEAF), ahead, &pin, group, 8, 101);
+        drop(pin);
+        rig.start(101);
+        let then = Monotonic.now();
+        while Monotonic.now() == then {}
+        rig.end(101);
+        assert_eq!(rig.whole.core_snapshot().stat.io_ticks, 0);
+        assert_eq!(rig.part.core_snapshot().stat.io_ticks, 0);
         Ok(())
     }
 

@@ -5,7 +5,8 @@
 //! Bring-up: find the hooks, then hear of every block device, which gives each its files. Nothing
 //! is attached to the block layer until a disk enters mode 2. Teardown is the fields' drop order.
 //!
-//! Data flows one way: event -> `events` -> `table` -> `account` -> `acct` -> (read) `attrs`.
+//! Data flows one way: event -> `events` -> `route`, by the `table` -> `account` -> `acct` ->
+//! (read) `attrs`.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![deny(unsafe_code)]
@@ -21,6 +22,7 @@ mod cases;
 mod compat;
 mod device_events;
 mod disk;
+mod disks;
 mod events;
 mod hooks;
 mod mode;
@@ -30,7 +32,7 @@ mod route;
 mod sys;
 mod table;
 
-use disk::Disks;
+use disks::Disks;
 use hooks::Hooks;
 use kernel::{
     prelude::*,

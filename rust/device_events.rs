@@ -5,8 +5,8 @@
 //! A request that counts is at the driver from its issue to its completion or requeue. It carries a
 //! mark meanwhile (`sys/request.rs`), since it may complete without an issue, and a write in a
 //! flush sequence is done twice with a single issue. The block layer's internal flushes are at the
-//! driver too, on the whole disk: while one is, the requests that wait for it do not find the driver
-//! idle.
+//! driver too, on the whole disk: while one is, the requests that wait for it do not find the
+//! driver idle.
 
 use crate::{
     account::{
@@ -228,8 +228,7 @@ mod tests {
     #[test]
     fn a_request_is_at_the_driver_from_issue_to_completion() -> Result {
         for rig in Rig::each()? {
-            let mut rq = rig.write()?;
-            rig.start(&mut rq);
+            let rq = rig.started()?;
             assert_eq!(device(&rig.whole), (0, 0));
             rig.issue(&rq);
             assert_eq!(device(&rig.whole), (1, 0));
@@ -250,8 +249,7 @@ mod tests {
     #[test]
     fn a_request_that_fails_before_its_issue_was_never_there() -> Result {
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let rq = rig.started()?;
         rig.done(&rq);
         assert_eq!(device(&rig.whole), (0, 0));
         assert_eq!(counts(&rig.whole), (0, 1, 0));
@@ -262,8 +260,7 @@ mod tests {
     #[test]
     fn a_requeue_ends_a_stay_and_not_the_request() -> Result {
         for rig in Rig::each()? {
-            let mut rq = rig.write()?;
-            rig.start(&mut rq);
+            let rq = rig.started()?;
             rig.issue(&rq);
             rig.requeue(&rq);
             assert_eq!(device(&rig.whole), (0, 0));
@@ -282,8 +279,7 @@ mod tests {
     fn a_requeue_without_an_issue_is_none() -> Result {
         // As where the driver's queue was full before it looked at the request.
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let rq = rig.started()?;
         rig.requeue(&rq);
         assert_eq!(side(&rig.whole).requeues, 0);
         rig.done(&rq);
@@ -294,8 +290,7 @@ mod tests {
     #[test]
     fn a_sequenced_write_leaves_the_driver_once() -> Result {
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let mut rq = rig.started()?;
         rq.set_flush_sequence(true);
         rig.issue(&rq);
         rig.done(&rq);
@@ -329,8 +324,7 @@ mod tests {
     #[test]
     fn the_kernels_own_stamp_of_the_issue_counts_where_it_sets_one() -> Result {
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let mut rq = rig.started()?;
         rig.issue(&rq);
         time_passes();
         rq.kernel_stamps_issue(Monotonic.now().0 - 1);
@@ -355,8 +349,7 @@ mod tests {
     #[test]
     fn what_never_comes_back_is_written_off() -> Result {
         for rig in Rig::each()? {
-            let mut rq = rig.write()?;
-            rig.start(&mut rq);
+            let rq = rig.started()?;
             rig.issue(&rq);
             rig.whole.write_off();
             assert_eq!(device(&rig.whole).0, 0);

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The block devices there are: whole disks with their partitions, as they come and go.
+//! A block device: a whole disk or a partition, and what its mode has made of it.
 
 use crate::{
-    account::Account,
+    account::{
+        Account,
+        Features, //
+    },
     acct::{
         nsec::Clock,
         periods::Periods, //
     },
-    attrs,
     hooks::Hooks,
-    mode::{
-        self,
-        Mode, //
-    },
     sys::{
-        attribute::Directory,
-        bdev::{
-            Bdev,
-            Key, //
-        },
-        class_interface::BlockDevices,
-        clock::Monotonic,
-        queue::Limits,
-        queue_iostats::QueueIostats,
-        repeat::Repeated, //
+        bdev::Bdev,
+        clock::Monotonic, //
     },
     table::Entry, //
 };
@@ -38,6 +28,10 @@ use kernel::{
     },
     time::Msecs, //
 };
+
+/// How soon, and how often, a bio-based disk that has left mode 2 is looked at for I/O in flight
+/// from then.
+pub(crate) const LINGERING: Msecs = 1000;
 
 /// A whole disk or a partition.
 #[pin_data]
@@ -70,7 +64,16 @@ pub(crate) struct Switch {
 }
 
 impl Device {
-    fn new(bdev: Bdev, disk: Option<Arc<Device>>, hooks: Arc<Hooks>) -> Result<Arc<Self>> {
+    /// Makes one that has never been in mode 2.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(
+        bdev: Bdev,
+        disk: Option<Arc<Device>>,
+        hooks: Arc<Hooks>,
+    ) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 bdev,
@@ -106,6 +109,11 @@ impl Device {
         self.disk.is_some()
     }
 
+    /// Returns whether the disk's I/O comes as requests, and not as bios.
+    pub(crate) fn is_request_based(&self) -> bool {
+        self.bdev.queue().is_request_based()
+    }
+
     pub(crate) fn switch(&self) -> &Mutex<Switch> {
         &self.switch
     }
@@ -130,14 +138,14 @@ impl Device {
 
     fn ensure_account(&self) -> Result<&Arc<Account>> {
         if self.account.as_ref().is_none() {
-            let queue = self.whole().bdev.queue();
-            self.account.populate(if queue.is_request_based() {
-                Account::new(
-                    queue.hardware_queues(),
-                    queue.has_single_queue(),
-                    queue.takes_zone_appends(),
-                    self.hooks.has_device_side(),
-                )?
+            let queue = self.bdev.queue();
+            self.account.populate(if self.is_request_based() {
+                Account::new(&Features {
+                    hardware_queues: queue.hardware_queues(),
+                    single_queue: queue.has_single_queue(),
+                    zone_appends: queue.takes_zone_appends(),
+                    device_side: self.hooks.has_device_side(),
+                })?
             } else {
                 Account::for_bios()?
             });
@@ -172,202 +180,6 @@ impl Device {
         if let Some(account) = self.account() {
             account.want(false);
             self.hooks.pace().next_in(LINGERING);
-        }
-    }
-}
-
-/// A device with its files.
-struct Attached {
-    device: Arc<Device>,
-    /// Owns a reference to the device too; dropped first.
-    directory: Directory<Device>,
-}
-
-/// All block devices.
-#[pin_data]
-pub(crate) struct Disks {
-    hooks: Arc<Hooks>,
-    #[pin]
-    attached: Mutex<KVec<Attached>>,
-}
-
-impl Disks {
-    /// Makes the list, still empty.
-    pub(crate) fn new(hooks: Arc<Hooks>) -> Result<Arc<Self>> {
-        Arc::pin_init(
-            pin_init!(Self {
-                hooks,
-                attached <- new_mutex!(KVec::new()),
-            }),
-            GFP_KERNEL,
-        )
-    }
-
-    fn find(&self, which: impl Fn(&Bdev) -> bool) -> Option<Arc<Device>> {
-        let attached = self.attached.lock();
-        let found = attached.iter().find(|each| which(&each.device.bdev));
-        found.map(|each| each.device.clone())
-    }
-
-    /// Brings a new partition into the mode its disk is in: no I/O has reached it yet.
-    fn join(&self, device: &Arc<Device>) -> Result {
-        if !mode::is_accounted(device) {
-            return Ok(());
-        }
-        let switch = &mut *device.whole().switch.lock();
-        switch.devices.push(device.clone(), GFP_KERNEL)?;
-        if switch.exact {
-            let shown = device.entry().and_then(|entry| self.hooks.add(&[entry]));
-            if shown.is_err() {
-                switch.devices.pop();
-                return shown;
-            }
-            device.open();
-        }
-        Ok(())
-    }
-
-    /// Takes a device that goes out of its disk's switch, and away from the probes.
-    fn leave(&self, device: &Device) {
-        let switch = &mut *device.whole().switch.lock();
-        let key = device.bdev.key();
-        device.close();
-        self.hooks.remove(|entry| entry.key == key);
-        switch.devices.retain(|each| each.bdev.key() != key);
-        if !device.is_partition() {
-            switch.exact = false;
-            switch.gone = true;
-            switch.devices.clear();
-        }
-    }
-
-    /// Returns the disk of a partition; `None` if the device is no partition, or its disk is not
-    /// attached.
-    fn disk_of(&self, bdev: &Bdev) -> Option<Arc<Device>> {
-        let whole = bdev.disk_key();
-        match bdev.key() == whole {
-            true => None,
-            false => self.find(|each| each.key() == whole),
-        }
-    }
-
-    /// Gives a device its account and its files.
-    fn attach(&self, bdev: Bdev, disk: Option<Arc<Device>>) -> Result {
-        let device = Device::new(bdev, disk, self.hooks.clone())?;
-        self.join(&device)?;
-        let attached = Directory::new(
-            &device.bdev,
-            c"blkacct",
-            attrs::files(&device),
-            device.clone(),
-        )
-        .and_then(|directory| {
-            let device = device.clone();
-            let attached = Attached { device, directory };
-            Ok(self.attached.lock().push(attached, GFP_KERNEL)?)
-        });
-        if attached.is_err() {
-            self.leave(&device);
-        }
-        attached
-    }
-}
-
-impl BlockDevices for Disks {
-    fn add(&self, bdev: Bdev) -> Result {
-        let disk = self.disk_of(&bdev);
-        if disk.is_none() && bdev.key() != bdev.disk_key() {
-            return Err(ENODEV);
-        }
-        let added = self.attach(bdev, disk.clone());
-        if let (Err(_), Some(disk)) = (added, disk) {
-            mode::miss_partition(&disk);
-        }
-        added
-    }
-
-    fn remove(&self, bdev: &Bdev) {
-        let key = bdev.key();
-        let attached = {
-            let attached = &mut *self.attached.lock();
-            let at = attached
-                .iter()
-                .position(|each| each.device.bdev.key() == key);
-            at.and_then(|at| attached.remove(at).ok())
-        };
-        let Some(Attached { device, directory }) = attached else {
-            if let Some(disk) = self.disk_of(bdev) {
-                let switch = &mut *disk.switch.lock();
-                switch.missing = switch.missing.saturating_sub(1);
-            }
-            return;
-        };
-        // Waits for those who use a file, so without the list's lock; then no switch can come.
-        drop(directory);
-        self.leave(&device);
-    }
-}
-
-impl QueueIostats for Disks {
-    fn show(&self, disk: Key) -> Option<u8> {
-        let device = self.find(|bdev| bdev.key() == disk)?;
-        Some(mode::of(&device).digit())
-    }
-
-    fn store(&self, disk: Key, written: &[u8], limits: &mut Limits<'_>) -> Result {
-        let mode = Mode::parse(written)?;
-        match self.find(|bdev| bdev.key() == disk) {
-            Some(device) => mode::set_with(&device, mode, limits),
-            // Not attached, for want of memory: the kernel's own modes remain.
-            None if mode == Mode::Exact => Err(ENODEV),
-            None => {
-                limits.set_io_stat(mode != Mode::Off);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Ten minutes: the busy clock's total must be seen within 36 minutes of busy time.
-const CATCH_UP: Msecs = 10 * 60 * 1000;
-
-/// While a bio-based disk that has left mode 2 has I/O in flight from then.
-const LINGERING: Msecs = 1000;
-
-impl Disks {
-    /// Hides bio-based devices that have left mode 2 and have nothing in flight any more. Returns
-    /// whether there are others.
-    fn hide_drained(&self) -> bool {
-        let mut others = false;
-        let mut at = 0;
-        // Without the list's lock meanwhile. A device that is passed over, since another has gone
-        // from before it, has its turn the next time.
-        while let Some(device) = self.nth(at) {
-            at += 1;
-            let Some(account) = device.account().filter(|account| account.lingers()) else {
-                continue;
-            };
-            if account.is_drained() {
-                account.settle_nsecs(device.bdev.borrow());
-                self.hooks.hide_drained(device.bdev.key(), account);
-            } else {
-                others = true;
-            }
-        }
-        others
-    }
-
-    fn nth(&self, at: usize) -> Option<Arc<Device>> {
-        Some(self.attached.lock().get(at)?.device.clone())
-    }
-}
-
-impl Repeated for Disks {
-    fn again(&self) -> Msecs {
-        self.hooks.for_each(|entry| entry.account.catch_up());
-        match self.hide_drained() {
-            true => LINGERING,
-            false => CATCH_UP,
         }
     }
 }

@@ -236,8 +236,7 @@ mod tests {
     #[test]
     fn a_partitions_request_counts_on_its_disk_too() -> Result {
         for rig in Rig::each()? {
-            let mut rq = rig.write()?;
-            rig.start(&mut rq);
+            let rq = rig.started()?;
             assert_eq!(counts(&rig.part), (1, 0, 0));
             assert_eq!(counts(&rig.whole), (1, 0, 0));
             rig.done(&rq);
@@ -255,8 +254,7 @@ mod tests {
         rig.start(&mut command);
         rig.done(&command);
         rig.disk.set_io_stat(false);
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let rq = rig.started()?;
         rig.disk.set_io_stat(true);
         rig.done(&rq);
         assert_eq!(counts(&rig.whole), (0, 0, 0));
@@ -267,8 +265,7 @@ mod tests {
     #[test]
     fn a_step_of_a_flush_sequence_is_no_end() -> Result {
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let mut rq = rig.started()?;
         rq.set_flush_sequence(true);
         rig.done(&rq);
         assert_eq!(counts(&rig.whole), (1, 0, 0));
@@ -291,9 +288,7 @@ mod tests {
     #[test]
     fn a_merged_request_leaves_at_the_merge() -> Result {
         for rig in Rig::each()? {
-            let (mut first, mut second) = (rig.write()?, rig.write()?);
-            rig.start(&mut first);
-            rig.start(&mut second);
+            let (first, second) = (rig.started()?, rig.started()?);
             rig.merge(&second);
             assert_eq!(counts(&rig.whole), (1, 0, 1));
             rig.done(&first);
@@ -305,8 +300,7 @@ mod tests {
     #[test]
     fn a_request_ends_on_the_partition_it_started_on() -> Result {
         let rig = Rig::new()?;
-        let mut rq = rig.write()?;
-        rig.start(&mut rq);
+        let mut rq = rig.started()?;
         // A front merge brings in a bio that begins elsewhere.
         rq.move_bio_to_whole_disk();
         rig.done(&rq);
@@ -348,8 +342,7 @@ mod tests {
     fn a_start_without_an_end_is_written_off_when_idle() -> Result {
         for rig in Rig::each()? {
             // Freed without a completion, as when the inline-crypto key slot fails.
-            let mut rq = rig.write()?;
-            rig.start(&mut rq);
+            let _lost = rig.started()?;
             rig.whole.write_off();
             assert_eq!(counts(&rig.whole), (0, 0, 1));
             assert_eq!(rig.whole.anomalies().lost_starts, 1);

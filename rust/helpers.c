@@ -83,17 +83,14 @@ void blkacct_set_plug_clock(u64 now)
 	current->flags |= PF_BLOCK_TS;
 }
 
-/*
- * Whether the disk's bios go to the function @name. A driver's module shows behind
- * the symbol.
- */
-bool blkacct_takes_bios(struct block_device *bdev, const char *name);
-bool blkacct_takes_bios(struct block_device *bdev, const char *name)
+/* Whether @address is in the function @name. A module shows behind the symbol. */
+bool blkacct_is_symbol(const void *address, const char *name);
+bool blkacct_is_symbol(const void *address, const char *name)
 {
 	char symbol[KSYM_SYMBOL_LEN];
 	size_t length = strlen(name);
 
-	sprint_symbol_no_offset(symbol, (unsigned long)bdev->bd_disk->fops->submit_bio);
+	sprint_symbol_no_offset(symbol, (unsigned long)address);
 	return !strncmp(symbol, name, length) && (!symbol[length] || symbol[length] == ' ');
 }
 
@@ -206,5 +203,5 @@ void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func)
 	INIT_DELAYED_WORK(work, func);
 }
 
-/* Bits of limits->features. */
+/* The bit of limits->features. */
 const u32 blkacct_feat_io_stat = (__force u32)BLK_FEAT_IO_STAT;

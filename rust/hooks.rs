@@ -13,7 +13,7 @@ use crate::{
         Issue,
         Requeue, //
     },
-    disk::Disks,
+    disks::Disks,
     events::{
         Devices,
         Done,
@@ -22,7 +22,6 @@ use crate::{
     },
     sys::{
         bdev::{
-            Bdev,
             BdevRef,
             Key, //
         },
@@ -77,6 +76,8 @@ pub(crate) struct Hooks {
 
 struct State {
     entries: KVec<Entry>,
+    /// The probes still see devices that are not among these, for want of memory.
+    outdated: bool,
     /// While a request-based disk is in mode 2.
     probes: Option<Attached<Devices>>,
     bios: Option<bio_acct::Attached<Devices>>,
@@ -124,6 +125,7 @@ impl Hooks {
                 pace,
                 state <- new_mutex!(State {
                     entries: KVec::new(),
+                    outdated: false,
                     probes: None,
                     bios: None,
                 }),
@@ -168,6 +170,7 @@ impl Hooks {
             }
         }
         drop(self.devices.replace(table));
+        state.outdated = false;
         Ok(())
     }
 
@@ -177,27 +180,30 @@ impl Hooks {
         self.take_out(&mut self.state.lock(), which);
     }
 
-    fn take_out(&self, state: &mut State, which: impl Fn(&Entry) -> bool) {
+    /// Returns whether the probes see none of what `which` picks any more.
+    fn take_out(&self, state: &mut State, which: impl Fn(&Entry) -> bool) -> bool {
         let before = state.entries.len();
         state.entries.retain(|entry| !which(entry));
-        if state.entries.len() == before {
-            return;
+        if state.entries.len() != before || state.outdated {
+            // Without memory for a smaller table the probes keep the larger one, up to the next
+            // change: of the devices in it no new I/O counts any more.
+            let table = Table::new(&state.entries);
+            let table = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?));
+            state.outdated = table.is_err();
+            drop(table.map(|table| self.devices.replace(table)));
+            state.detach();
         }
-        // Without memory for a smaller table the probes keep the larger one: the devices in it do
-        // not count any more, and the next change makes a new table.
-        let table = Table::new(&state.entries);
-        if let Ok(table) = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?)) {
-            drop(self.devices.replace(table));
-        }
-        state.detach();
+        !state.outdated
     }
 
     /// Hides a bio-based device that has left mode 2 and has nothing in flight. May sleep.
     pub(crate) fn hide_drained(&self, key: Key, account: &Account) {
         // With the lock held to the end, so that it is not shown again in between.
         let state = &mut *self.state.lock();
-        if account.lingers() && account.is_drained() {
-            self.take_out(state, |entry| entry.key == key);
+        if account.lingers()
+            && account.is_drained()
+            && self.take_out(state, |entry| entry.key == key)
+        {
             account.forget();
         }
     }
@@ -212,13 +218,16 @@ impl Hooks {
         self.state.lock().entries.iter().for_each(each);
     }
 
-    /// Lets the kernel's `io_ticks` be exact as well, from the next time a disk enters mode 2.
+    /// Lets the kernel's `io_ticks` be exact as well, from the next time a disk enters mode 2. To
+    /// be called before there are devices.
     pub(crate) fn set_classic(&self) {
+        // ORDERING: Relaxed. Set before a device is there.
         self.classic.store(true, Relaxed);
     }
 
     /// Returns whether the kernel's `io_ticks` is ours to keep.
     pub(crate) fn classic(&self) -> bool {
+        // ORDERING: Relaxed. As in `set_classic`.
         self.classic.load(Relaxed)
     }
 
@@ -228,8 +237,7 @@ impl Hooks {
     }
 
     /// Returns the form that `stat` has on a device, with nothing counted.
-    pub(crate) fn empty_stat(&self, bdev: &Bdev) -> wire::Stat {
-        let request_based = bdev.queue().is_request_based();
+    pub(crate) fn empty_stat(&self, request_based: bool) -> wire::Stat {
         wire::Stat {
             errors: request_based.then_some(0),
             device: (request_based && self.has_device_side()).then(Default::default),

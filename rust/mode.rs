@@ -85,7 +85,7 @@ impl Mode {
 
 /// Returns whether I/O on a device is accounted on it at all: not on every partition.
 pub(crate) fn is_accounted(device: &Device) -> bool {
-    !device.is_partition() || !device.whole().bdev().takes_bios_in(WHOLE_DISK_ONLY)
+    !device.is_partition() || !device.bdev().takes_bios_in(WHOLE_DISK_ONLY)
 }
 
 /// Returns the mode in force on a device: its disk's, but [`Mode::Off`] where nothing is accounted.
@@ -116,6 +116,8 @@ pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
     let mut limits = queue.lock_limits();
     limits.get().set_io_stat(mode != Mode::Off);
     if queue.io_stat() == (mode != Mode::Off) {
+        // Who reads the queue's files waits for this lock, and a drain may take seconds. If another
+        // writer changes the bit meanwhile, that has the last word; see `of`.
         drop(limits);
         return switch(disk, mode, |_| Ok(()));
     }
@@ -143,7 +145,7 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
     if switch.gone {
         return Err(ENODEV);
     }
-    let request_based = disk.bdev().queue().is_request_based();
+    let request_based = disk.is_request_based();
     match (switch.exact, mode) {
         (false, Mode::Exact) if switch.missing > 0 => Err(ENOMEM),
         (false, Mode::Exact) if request_based => begin(disk, switch, kernel),
@@ -161,7 +163,7 @@ pub(crate) fn miss_partition(disk: &Device) {
         let switch = &mut *disk.switch().lock();
         switch.missing = switch.missing.saturating_add(1);
         match switch.exact {
-            true if disk.bdev().queue().is_request_based() => end(disk, switch, |_| Ok(())),
+            true if disk.is_request_based() => end(disk, switch, |_| Ok(())),
             true => end_bios(switch, |_| Ok(())),
             false => Ok(()),
         }

@@ -3,7 +3,10 @@
 //! What the suites of the events share: a disk in mode 2, and what happens to its requests.
 
 use crate::{
-    account::Account,
+    account::{
+        Account,
+        Features, //
+    },
     acct::sgrp::StatGroup,
     device_events::{
         Issue,
@@ -36,6 +39,24 @@ use kernel::{
     sync::Arc, //
 };
 
+/// Shows the accounts of a disk and its partition to the events.
+pub(crate) fn devices(disk: &Disk, whole: &Arc<Account>, part: &Arc<Account>) -> Result<Devices> {
+    let entries = [
+        Entry {
+            key: disk.whole(),
+            account: whole.clone(),
+            disk: None,
+        },
+        Entry {
+            key: disk.partition(),
+            account: part.clone(),
+            disk: Some(whole.clone()),
+        },
+    ];
+    let table = KBox::new(Table::new(&entries)?, GFP_KERNEL)?;
+    Ok(Published::new(table))
+}
+
 /// A disk with a partition, both in mode 2.
 pub(crate) struct Rig {
     devices: Devices,
@@ -57,25 +78,15 @@ impl Rig {
 
     fn with(single: bool) -> Result<Self> {
         let disk = Disk::new()?;
-        let whole = Account::new(1, single, false, true)?;
-        let part = Account::new(1, single, false, true)?;
+        let features = Features {
+            single_queue: single,
+            ..Features::SIMPLE
+        };
+        let (whole, part) = (Account::new(&features)?, Account::new(&features)?);
         whole.open_for_test();
         part.open_for_test();
-        let entries = [
-            Entry {
-                key: disk.whole(),
-                account: whole.clone(),
-                disk: None,
-            },
-            Entry {
-                key: disk.partition(),
-                account: part.clone(),
-                disk: Some(whole.clone()),
-            },
-        ];
-        let devices = Published::new(KBox::new(Table::new(&entries)?, GFP_KERNEL)?);
         Ok(Self {
-            devices,
+            devices: devices(&disk, &whole, &part)?,
             disk,
             whole,
             part,
@@ -91,6 +102,13 @@ impl Rig {
         let mut flush = Request::new(&self.disk, 2)?;
         flush.set_flush_sequence(true);
         Ok(flush)
+    }
+
+    /// Returns a write in flight.
+    pub(crate) fn started(&self) -> Result<Request<'_>> {
+        let mut rq = self.write()?;
+        self.start(&mut rq);
+        Ok(rq)
     }
 
     pub(crate) fn start(&self, rq: &mut Request<'_>) {

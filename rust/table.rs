@@ -93,9 +93,10 @@ pub(crate) enum Look<'a> {
 #[kernel::macros::kunit_tests(blkacct_table)]
 mod tests {
     use super::*;
+    use crate::account::Features;
 
     fn table(keys: core::ops::Range<usize>) -> Result<Table> {
-        let account = Account::new(1, true, false, true)?;
+        let account = Account::new(&Features::SIMPLE)?;
         let mut entries = KVec::new();
         for number in keys {
             let entry = Entry {

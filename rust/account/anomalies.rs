@@ -19,6 +19,8 @@ use crate::{
     }, //
 };
 
+// ORDERING: Relaxed in all of this file. Each is a number of its own.
+
 /// The anomalies of a device. None is on the path of an I/O that is as it should be.
 pub(super) struct Anomalies {
     clamped: Atomic<u64>,

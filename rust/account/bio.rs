@@ -7,7 +7,10 @@
 //! latencies are kept as sums; and the kernel keeps them in jiffies, so in mode 2 it is kept from
 //! adding any, and gets ours when somebody looks.
 
-use super::Account;
+use super::{
+    classic::KernelNsecs,
+    Account, //
+};
 use crate::{
     acct::{
         bios,
@@ -79,10 +82,8 @@ pub(super) struct BioShare {
     cells: Counters<{ bios::CELLS }>,
     /// The `nsecs` that readers have seen, by group.
     nsecs: [Extended<64>; StatGroup::COUNT],
-    /// What of them the kernel's groups have been given.
-    given: [Atomic<u64>; KERNEL_GROUPS],
-    /// Whether the kernel's `nsecs` are ours to keep: from the opening to when nothing is left.
-    keeps_time: Atomic<bool>,
+    /// Ours from the opening to when nothing is left.
+    kernel_nsecs: KernelNsecs,
     /// Late starts, and how many there were when the window was opened.
     late: Atomic<u64>,
     late_before: Atomic<u64>,
@@ -114,17 +115,18 @@ impl BioShare {
     /// Returns whether so many starts of this window came late that the driver must hold I/O back
     /// before it accounts it. The kernel's times then stay its own: they have that time.
     fn hides_starts(&self) -> bool {
+        // ORDERING: Relaxed, here and where late starts are counted. A few more or less decide.
         let before = self.late_before.load(Relaxed);
         self.late.load(Relaxed).wrapping_sub(before) >= MANY_LATE
     }
 
     /// Returns whether the kernel's `nsecs` are ours to keep now.
     fn keeps_time(&self) -> bool {
-        self.keeps_time.load(Relaxed) && !self.hides_starts()
+        self.kernel_nsecs.are_ours() && !self.hides_starts()
     }
 
     /// Returns the ns of each of the kernel's groups.
-    fn kernel_nsecs(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
+    fn by_kernel_group(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
         let mut nsecs = [0u64; KERNEL_GROUPS];
         for (group, counts) in StatGroup::ALL.into_iter().zip(self.groups(time)) {
             let sum = &mut nsecs[kernel_index(group)];
@@ -154,8 +156,7 @@ impl Account {
             windows: Windows::default(),
             cells: Counters::new()?,
             nsecs: Default::default(),
-            given: [const { Atomic::new(0) }; KERNEL_GROUPS],
-            keeps_time: Atomic::new(false),
+            kernel_nsecs: KernelNsecs::default(),
             late: Atomic::new(0),
             late_before: Atomic::new(0),
             wanted: Atomic::new(false),
@@ -178,12 +179,15 @@ impl Account {
     /// Says whether the device may be hidden from the hooks once nothing is in flight.
     pub(crate) fn want(&self, wanted: bool) {
         if let Some(bio) = &self.bio {
+            // ORDERING: Relaxed. Whoever acts on it holds the lock of the hooks, as when it is set
+            // for mode 2.
             bio.wanted.store(wanted, Relaxed);
         }
     }
 
     /// Returns whether the device has left mode 2.
     pub(crate) fn lingers(&self) -> bool {
+        // ORDERING: Relaxed. As in `want`.
         self.bio
             .as_ref()
             .is_some_and(|bio| !bio.wanted.load(Relaxed))
@@ -206,27 +210,24 @@ impl Account {
         // I/O that slipped in after the last look. Its end was not seen.
         self.write_off();
         bio.windows.forget();
-        bio.keeps_time.store(false, Relaxed);
+        bio.kernel_nsecs.set_ours(false);
     }
 
     /// Opens a window. With `classic`, the kernel's own times follow ours. I/O in flight may not
     /// count, or still count from an earlier window.
     pub(super) fn open_bios(&self, bio: &BioShare, bdev: &Bdev, classic: bool) {
         let bdev = bdev.borrow();
-        if classic && !self.classic.load(Relaxed) {
+        if classic && !self.io_ticks.are_ours() {
             // What was busy since the last window closed was the kernel's to count.
-            let (_, total) = self.busy.read(&Monotonic);
-            self.given.store(total / TICK_NSEC, Relaxed);
-            self.classic.store(true, Relaxed);
-            bdev.park_stamp(true);
+            self.io_ticks.skip(self.busy.read(&Monotonic).1);
+            self.io_ticks.take_over(bdev);
         }
         let keeps_time = classic && bio_acct::CAN_KEEP_TIME;
-        if keeps_time && !bio.keeps_time.load(Relaxed) {
-            for (given, nsecs) in bio.given.iter().zip(bio.kernel_nsecs(Monotonic.now())) {
-                given.store(nsecs, Relaxed);
-            }
+        if keeps_time && !bio.kernel_nsecs.are_ours() {
+            bio.kernel_nsecs.skip(bio.by_kernel_group(Monotonic.now()));
         }
-        bio.keeps_time.store(keeps_time, Relaxed);
+        bio.kernel_nsecs.set_ours(keeps_time);
+        // ORDERING: Relaxed. As in `hides_starts`.
         bio.late_before.store(bio.late.load(Relaxed), Relaxed);
         self.open_window(bio, jiffies);
     }
@@ -234,6 +235,7 @@ impl Account {
     fn open_window(&self, bio: &BioShare, now: impl FnOnce() -> u64) {
         // The caller has seen that there is room.
         let _ = percpu::without_interrupts(|| bio.windows.open(now));
+        // ORDERING: Relaxed, here and when it closes. Events go by the windows, not by the mode.
         self.counting.store(true, Relaxed);
     }
 
@@ -245,9 +247,7 @@ impl Account {
     /// Closes the window. What is in flight counts on to its end.
     pub(super) fn close_bios(&self, bio: &BioShare, bdev: &Bdev) {
         self.close_window(bio, jiffies);
-        if self.classic.load(Relaxed) {
-            self.give_back(bdev.borrow());
-        }
+        self.give_back(bdev.borrow());
         self.settle_nsecs(bdev.borrow());
     }
 
@@ -260,7 +260,7 @@ impl Account {
             .is_some_and(|bio| bio.windows.cover(start_time))
     }
 
-    /// Completes a start, and books it. It was late by `late` jiffies.
+    /// Completes a start, and books it; returns its time. It was late by `late` jiffies.
     #[inline]
     pub(crate) fn bio_started(
         &self,
@@ -269,20 +269,22 @@ impl Account {
         pin: &Pinned,
         group: StatGroup,
         late: u64,
-    ) {
+    ) -> Nsec {
         let Some(bio) = &self.bio else {
-            return;
+            return now;
         };
         let time = arrival.commit(now, self);
         slot::start(&self.cells.here(pin), time, group, || 0);
         bios::start(&bio.cells.here(pin), time, group);
         if late >= LATE {
+            // ORDERING: Relaxed. As in `hides_starts`.
             bio.late.add(1, Relaxed);
         }
+        time
     }
 
-    /// Completes an end, and books it. Returns who keeps its time. The I/O began at `start_time`, in
-    /// jiffies.
+    /// Completes an end, and books it; returns its time, and who keeps the I/O's. That began at
+    /// `start_time`, in jiffies.
     #[inline]
     pub(crate) fn bio_done(
         &self,
@@ -292,22 +294,22 @@ impl Account {
         group: StatGroup,
         sectors: u64,
         start_time: u64,
-    ) -> Time {
+    ) -> (Nsec, Time) {
         let Some(time) = departure.commit(now, self) else {
             let took = jiffies().wrapping_sub(start_time).wrapping_add(1);
             self.anomalies.orphan(took.wrapping_mul(TICK_NSEC));
-            return Time::Kernels;
+            return (now, Time::Kernels);
         };
         let Some(bio) = &self.bio else {
-            return Time::Kernels;
+            return (time, Time::Kernels);
         };
         slot::end(&self.cells.here(pin), time, group, time);
         bios::end(&bio.cells.here(pin), time, group, sectors);
-        if bio.keeps_time() {
-            Time::Ours
-        } else {
-            Time::Kernels
-        }
+        let keeper = match bio.keeps_time() {
+            true => Time::Ours,
+            false => Time::Kernels,
+        };
+        (time, keeper)
     }
 
     /// Adds to the kernel's own `nsecs` what has come to ours. In a task.
@@ -315,25 +317,12 @@ impl Account {
         let Some(bio) = &self.bio else {
             return;
         };
-        if bio.hides_starts() && self.classic.load(Relaxed) {
+        if bio.hides_starts() {
             self.give_back(bdev);
         }
-        if !bio.keeps_time() {
-            return;
-        }
-        let due = bio.kernel_nsecs(Monotonic.now());
-        for (group, (given, due)) in bio.given.iter().zip(due).enumerate() {
-            // ORDERING: Relaxed. Who moves `given` on adds the difference, whatever others see.
-            let mut before = given.load(Relaxed);
-            while before < due {
-                match given.cmpxchg(before, due, Relaxed) {
-                    Ok(_) => {
-                        bdev.add_nsecs(group, due.wrapping_sub(before));
-                        break;
-                    }
-                    Err(other) => before = other,
-                }
-            }
+        if bio.keeps_time() {
+            let nsecs = bio.by_kernel_group(Monotonic.now());
+            bio.kernel_nsecs.settle(nsecs, bdev);
         }
     }
 
@@ -364,6 +353,7 @@ impl Account {
 
     /// Returns the starts that came late.
     pub(super) fn late_starts(&self) -> u64 {
+        // ORDERING: Relaxed. As in `hides_starts`.
         self.bio.as_ref().map_or(0, |bio| bio.late.load(Relaxed))
     }
 

@@ -2,7 +2,10 @@
 
 //! Plays the cases on accounts, with the cases' own times: every number has its known answer.
 
-use super::Account;
+use super::{
+    Account,
+    Features, //
+};
 use crate::{
     acct::{
         nsec::Nsec,
@@ -57,7 +60,7 @@ impl Stage {
     fn new() -> Result<Self> {
         let mut accounts = KVec::new();
         for _ in 0..DEVICES {
-            accounts.push(Account::new(1, true, false, false)?, GFP_KERNEL)?;
+            accounts.push(Account::new(&Features::SIMPLE)?, GFP_KERNEL)?;
         }
         let flying = KVec::new();
         Ok(Self { accounts, flying })

@@ -132,6 +132,7 @@ impl Slots for Shared {
     }
 
     fn load(&self, _: usize, cell: Cell) -> u64 {
+        // ORDERING: Acquire, as the trait has it. Nothing here needs it.
         self.0
             .get(cell.index())
             .map_or(0, |count| count.load(Acquire))

@@ -6,7 +6,10 @@
 #[kernel::macros::kunit_tests(blkacct_skew)]
 mod tests {
     use crate::{
-        account::Account,
+        account::{
+            Account,
+            Features, //
+        },
         acct::{
             nsec::{
                 Clock,
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn an_end_before_its_start_takes_no_time() -> Result {
-        let account = Account::new(1, true, false, false)?;
+        let account = Account::new(&Features::SIMPLE)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, behind(began), began);
         assert!(ended == began);
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_kernels_start_after_the_end_takes_no_time() -> Result {
-        let account = Account::new(1, true, false, false)?;
+        let account = Account::new(&Features::SIMPLE)?;
         let began = start(&account, Monotonic.now());
         let ended = Nsec(began.0.wrapping_add(1000));
         // The kernel stamps the request itself, on a CPU whose clock is ahead.
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_start_before_the_last_end_is_not_busy_twice() -> Result {
-        let account = Account::new(1, true, false, false)?;
+        let account = Account::new(&Features::SIMPLE)?;
         let began = start(&account, Monotonic.now());
         let ended = end(&account, Nsec(began.0.wrapping_add(1000)), began);
         let again = start(&account, behind(ended));

@@ -10,10 +10,13 @@ use crate::{
         },
         wire, //
     },
-    sys::bdev::KernelCounts, //
+    sys::bdev::{
+        KernelCounts,
+        KERNEL_GROUPS, //
+    }, //
 };
 
-pub(super) type KernelGroups = [KernelCounts; 4];
+pub(super) type KernelGroups = [KernelCounts; KERNEL_GROUPS];
 
 /// What of the kernel's own counts belongs to mode 2.
 #[derive(Default)]
@@ -45,7 +48,7 @@ pub(super) struct Shown {
     ///
     /// A finer group's sectors count at the start, the kernel's at the completion; in between the
     /// difference would step back.
-    pub(super) sectors: [u64; 4],
+    pub(super) sectors: [u64; KERNEL_GROUPS],
 }
 
 #[derive(Default)]
@@ -104,7 +107,7 @@ impl Shown {
 pub(super) fn fill_in(
     groups: &mut [wire::Group; StatGroup::COUNT],
     kernel: &KernelGroups,
-    shown: &mut [u64; 4],
+    shown: &mut [u64; KERNEL_GROUPS],
 ) {
     let mut sectors = kernel.map(|counts| counts.sectors);
     for group in StatGroup::ALL {
@@ -151,7 +154,7 @@ mod tests {
     fn a_finer_group_is_taken_out_of_the_kernels() {
         let mut groups = [wire::Group::default(); StatGroup::COUNT];
         groups[StatGroup::WriteZeroes.index()].sectors = 300;
-        fill_in(&mut groups, &kernel(1000, 50), &mut [0; 4]);
+        fill_in(&mut groups, &kernel(1000, 50), &mut [0; KERNEL_GROUPS]);
         assert_eq!(groups[StatGroup::Write.index()].sectors, 700);
         assert_eq!(groups[StatGroup::WriteZeroes.index()].sectors, 300);
         assert_eq!(groups[StatGroup::Discard.index()].sectors, 50);
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn sectors_that_have_started_do_not_step_back() {
-        let mut shown = [0; 4];
+        let mut shown = [0; KERNEL_GROUPS];
         let mut groups = [wire::Group::default(); StatGroup::COUNT];
         fill_in(&mut groups, &kernel(1000, 0), &mut shown);
         groups[StatGroup::WriteZeroes.index()].sectors = 300;

@@ -7,7 +7,7 @@
 //! its starts. What is in flight counts up to the time of the reading, so `nsecs` here includes the
 //! time so far of I/O in flight, and is that of completed I/O whenever none is.
 //!
-//! These cells are a slot of their own, beside that of [`slot`](super::slot), with two halves that
+//! These cells are a slot of their own, beside that of [`slot`], with two halves that
 //! are kept and read in the same way.
 
 use super::nsec::Nsec;
@@ -87,38 +87,12 @@ pub fn read(slots: &impl Slots, t0: Nsec) -> [(Group, u64); StatGroup::COUNT] {
 #[cfg(any(test, CONFIG_KUNIT))]
 #[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_bios))]
 mod tests {
-    use super::slot::Cell;
     use super::*;
 
-    type Value = core::cell::Cell<u64>;
+    type OneCpu = slot::testing::OneCpu<CELLS>;
 
-    struct OneCpu([Value; CELLS]);
-
-    impl OneCpu {
-        fn new() -> Self {
-            Self([const { Value::new(0) }; CELLS])
-        }
-
-        fn write(&self, t0: u64) -> (Group, u64) {
-            read(self, Nsec(t0))[StatGroup::Write.index()]
-        }
-    }
-
-    impl Slot for OneCpu {
-        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
-            let value = &self.0[FIRST + nth];
-            value.set(value.get().wrapping_add(n));
-        }
-    }
-
-    impl Slots for OneCpu {
-        fn cpus(&self) -> impl Iterator<Item = usize> {
-            0..1
-        }
-
-        fn load(&self, _: usize, cell: Cell) -> u64 {
-            self.0[cell.index()].get()
-        }
+    fn writes(cpu: &OneCpu, t0: u64) -> (Group, u64) {
+        read(cpu, Nsec(t0))[StatGroup::Write.index()]
     }
 
     #[test]
@@ -129,7 +103,7 @@ mod tests {
         start(&cpu, Nsec(111), StatGroup::Read);
         end(&cpu, Nsec(150), StatGroup::Write, 8);
         end(&cpu, Nsec(160), StatGroup::Write, 16);
-        let (group, in_flight) = cpu.write(1000);
+        let (group, in_flight) = writes(&cpu, 1000);
         assert_eq!(group.nsecs, 100);
         assert_eq!(group.ios, 2);
         assert_eq!(group.sectors, 24);
@@ -142,7 +116,7 @@ mod tests {
         start(&cpu, Nsec(100), StatGroup::Write);
         start(&cpu, Nsec(110), StatGroup::Write);
         end(&cpu, Nsec(130), StatGroup::Write, 8);
-        let (group, in_flight) = cpu.write(200);
+        let (group, in_flight) = writes(&cpu, 200);
         assert_eq!(group.nsecs, 20 + 100);
         assert_eq!(in_flight, 1);
     }
@@ -154,7 +128,7 @@ mod tests {
         start(&cpu, Nsec(u64::MAX - 4), StatGroup::Write);
         end(&cpu, Nsec(u64::MAX), StatGroup::Write, 8);
         end(&cpu, Nsec(u64::MAX), StatGroup::Write, 8);
-        assert_eq!(cpu.write(u64::MAX).0.nsecs, 9);
+        assert_eq!(writes(&cpu, u64::MAX).0.nsecs, 9);
     }
 
     #[test]
@@ -162,7 +136,7 @@ mod tests {
         let cpu = OneCpu::new();
         start(&cpu, Nsec(100), StatGroup::Write);
         write_off(&cpu, Nsec(130), StatGroup::Write);
-        let (group, in_flight) = cpu.write(500);
+        let (group, in_flight) = writes(&cpu, 500);
         assert_eq!(in_flight, 0);
         assert_eq!(group.ios, 0);
         assert_eq!(group.nsecs, 30);

@@ -35,9 +35,9 @@
 //! others do not rely on it. The leaf's version outlasts any delay.
 //!
 //! The leaf ([`leaf`](super::leaf)) is what makes it scale: with more than one I/O in flight per
-//! hardware queue, the root and its line stay untouched. Where there is a single queue, a leaf would
-//! only be one more line that all CPUs write, so its I/Os hold the root themselves. For the claim
-//! that is the simple case: each is a holder of its own, from its start to its end.
+//! hardware queue, the root and its line stay untouched. Where there is a single queue, a leaf
+//! would only be one more line that all CPUs write, so its I/Os hold the root themselves. For the
+//! claim that is the simple case: each is a holder of its own, from its start to its end.
 //!
 //! # Two levels, one clock
 //!

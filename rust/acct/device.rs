@@ -2,7 +2,7 @@
 
 //! Tallies of the device side: what the driver has, from issue to completion or requeue.
 //!
-//! These cells are a slot of their own, beside that of [`slot`](super::slot), with two halves kept
+//! These cells are a slot of their own, beside that of [`slot`], with two halves kept
 //! and read in the same way: issues, and what comes back. A request comes back when it completes,
 //! and also when it is requeued, so its time at the device is that of all its stays.
 
@@ -105,63 +105,24 @@ fn through<const N: usize>(half: &[u64; N]) -> u64 {
 #[cfg(any(test, CONFIG_KUNIT))]
 #[cfg_attr(CONFIG_KUNIT, kernel::macros::kunit_tests(blkacct_device))]
 mod tests {
-    use super::slot::Cell;
     use super::*;
 
-    type Value = core::cell::Cell<u64>;
+    type OneCpu = slot::testing::OneCpu<CELLS>;
 
-    /// One CPU whose reader is interrupted by an issue before its load number `interrupt`.
-    struct OneCpu {
-        cells: [Value; CELLS],
-        loads: Value,
-        interrupt: u64,
-    }
-
-    impl OneCpu {
-        fn new(interrupt: u64) -> Self {
-            Self {
-                cells: [const { Value::new(0) }; CELLS],
-                loads: Value::new(0),
-                interrupt,
-            }
-        }
-
-        fn read(&self, t: u64) -> DeviceSide {
-            let clock = || Nsec(t);
-            read(&Busy::default(), &Extended::default(), self, &clock)
-        }
-    }
-
-    impl Slot for OneCpu {
-        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
-            let value = &self.cells[FIRST + nth];
-            value.set(value.get().wrapping_add(n));
-        }
-    }
-
-    impl Slots for OneCpu {
-        fn cpus(&self) -> impl Iterator<Item = usize> {
-            0..1
-        }
-
-        fn load(&self, _cpu: usize, cell: Cell) -> u64 {
-            self.loads.set(self.loads.get().wrapping_add(1));
-            if self.loads.get() == self.interrupt {
-                issue(self, Nsec(50));
-            }
-            self.cells[cell.index()].get()
-        }
+    fn read_at(cpu: &OneCpu, t: u64) -> DeviceSide {
+        let clock = || Nsec(t);
+        read(&Busy::default(), &Extended::default(), cpu, &clock)
     }
 
     #[test]
     fn a_requeued_request_counts_all_its_stays() {
-        let cpu = OneCpu::new(0);
+        let cpu = OneCpu::new();
         issue(&cpu, Nsec(10));
         requeue(&cpu, Nsec(14), StatGroup::Write, Nsec(10));
         issue(&cpu, Nsec(20));
-        assert_eq!(cpu.read(25).in_flight, 1);
+        assert_eq!(read_at(&cpu, 25).in_flight, 1);
         come_back(&cpu, Nsec(30), StatGroup::Write, Nsec(20));
-        let side = cpu.read(40);
+        let side = read_at(&cpu, 40);
         assert_eq!(side.nsecs[StatGroup::Write.index()], 14);
         assert_eq!(side.time_in_queue, 14);
         assert_eq!((side.in_flight, side.requeues), (0, 1));
@@ -170,9 +131,9 @@ mod tests {
     #[test]
     fn an_issue_during_the_read_does_not_tear_it() {
         for interrupt in 1..=CELLS as u64 {
-            let cpu = OneCpu::new(interrupt);
+            let cpu = OneCpu::interrupted(interrupt, |cpu| issue(cpu, Nsec(50)));
             issue(&cpu, Nsec(100));
-            let side = cpu.read(200);
+            let side = read_at(&cpu, 200);
             // The first has been there for 100, the other for 150.
             let expected = if side.in_flight == 2 { 250 } else { 100 };
             assert_eq!(side.time_in_queue, expected);
@@ -181,11 +142,11 @@ mod tests {
 
     #[test]
     fn what_never_comes_back_is_written_off() {
-        let cpu = OneCpu::new(0);
+        let cpu = OneCpu::new();
         issue(&cpu, Nsec(10));
         issue(&cpu, Nsec(20));
         write_off(&cpu, Nsec(50), 2);
-        let side = cpu.read(90);
+        let side = read_at(&cpu, 90);
         assert_eq!(side.in_flight, 0);
         assert_eq!(side.time_in_queue, 70);
     }

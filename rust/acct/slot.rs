@@ -12,10 +12,10 @@
 //! a count of those that are through: the starts or the I/Os of its group, which count anyway, or
 //! those absorbed.
 //!
-//! A reader loads the counts, then everything again, and `begun` last of all, and takes what it
-//! has if `begun` is the sum of the first counts, `done`. Both only grow, and `done <= begun` at any moment. So if `begun`, loaded last, equals
-//! `done`, loaded first, then they were equal all the while: no event was under way, however they
-//! nest, and none began.
+//! A reader loads the counts, then everything again, and `begun` last of all, and takes what it has
+//! if `begun` is the sum of the first counts, `done`. Both only grow, and `done <= begun` at any
+//! moment. So if `begun`, loaded last, equals `done`, loaded first, then they were equal all the
+//! while: no event was under way, however they nest, and none began.
 //!
 //! This needs the adds of one CPU to be seen in order: each add is a release and each load an
 //! acquire. On x86 plain ones are. A weakly ordered machine must implement the traits with real
@@ -24,6 +24,9 @@
 //! # Layout
 //!
 //! The starts of reads and writes are in one cache line; so are the ends. The rest follows.
+
+#[cfg(any(test, CONFIG_KUNIT))]
+pub(super) mod testing;
 
 use super::nsec::Nsec;
 use super::sgrp::StatGroup;
@@ -231,51 +234,17 @@ pub(super) fn sum<const N: usize>(
 mod tests {
     use super::*;
 
-    type Value = core::cell::Cell<u64>;
+    type OneCpu = testing::OneCpu<{ Cell::COUNT }>;
 
-    /// One CPU whose reader is interrupted by an event before its load number `interrupt`.
-    struct OneCpu {
-        cells: [Value; Cell::COUNT],
-        loads: Value,
-        interrupt: u64,
-    }
-
-    impl OneCpu {
-        fn new(interrupt: u64) -> Self {
-            Self {
-                cells: [const { Value::new(0) }; Cell::COUNT],
-                loads: Value::new(0),
-                interrupt,
-            }
-        }
-    }
-
-    impl Slot for OneCpu {
-        fn add_nth<const FIRST: usize>(&self, nth: usize, n: u64) {
-            let value = &self.cells[FIRST + nth];
-            value.set(value.get().wrapping_add(n));
-        }
-    }
-
-    impl Slots for OneCpu {
-        fn cpus(&self) -> impl Iterator<Item = usize> {
-            0..1
-        }
-
-        fn load(&self, _: usize, cell: Cell) -> u64 {
-            self.loads.set(self.loads.get().wrapping_add(1));
-            if self.loads.get() == self.interrupt {
-                start(self, Nsec(50), StatGroup::Write, || 8);
-                end(self, Nsec(70), StatGroup::Write, Nsec(50));
-            }
-            self.cells[cell.index()].get()
-        }
+    fn a_whole_io(cpu: &OneCpu) {
+        start(cpu, Nsec(50), StatGroup::Write, || 8);
+        end(cpu, Nsec(70), StatGroup::Write, Nsec(50));
     }
 
     #[test]
     fn an_event_during_the_read_does_not_tear_it() {
         for interrupt in 1..=3 * START_CELLS as u64 {
-            let cpu = OneCpu::new(interrupt);
+            let cpu = OneCpu::interrupted(interrupt, a_whole_io);
             start(&cpu, Nsec(100), StatGroup::Read, || 8);
             let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, started);
             let [reads, writes] = came(&half);
@@ -286,7 +255,7 @@ mod tests {
     #[test]
     fn an_end_during_the_read_does_not_tear_it() {
         for interrupt in 1..=3 * END_CELLS as u64 {
-            let cpu = OneCpu::new(interrupt);
+            let cpu = OneCpu::interrupted(interrupt, a_whole_io);
             end(&cpu, Nsec(100), StatGroup::Read, Nsec(90));
             let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
             let [reads, writes] = left(&half);
@@ -296,7 +265,7 @@ mod tests {
 
     #[test]
     fn an_end_adds_its_latency_to_its_group() {
-        let cpu = OneCpu::new(0);
+        let cpu = OneCpu::new();
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(40));
         end(&cpu, Nsec(100), StatGroup::Discard, Nsec(110));
         let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
@@ -309,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_absorbed_is_no_completed_io() {
-        let cpu = OneCpu::new(0);
+        let cpu = OneCpu::new();
         absorbed(&cpu, Nsec(100), StatGroup::Read);
         let half: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
         assert_eq!(half[DONE], 1);
@@ -318,7 +287,7 @@ mod tests {
 
     #[test]
     fn only_groups_that_never_merge_count_sectors() {
-        let cpu = OneCpu::new(0);
+        let cpu = OneCpu::new();
         start(&cpu, Nsec(1), StatGroup::Write, || 8);
         start(&cpu, Nsec(1), StatGroup::WriteZeroes, || 16);
         let half: [u64; START_CELLS] = read(&cpu, 0, STARTS, started);

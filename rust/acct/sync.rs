@@ -2,10 +2,11 @@
 
 //! The one switch between the builds: whose atomics the core runs on.
 //!
-//! The kernel's are those of its `kernel` crate, inline where they can be; the host has a shim with the part of that API which
-//! the core uses, over `core`'s atomics or, under `cfg(loom)`, loom's. The shim is never stronger
-//! than the kernel: `Full` is only acquire and release there, and a failed `cmpxchg` is relaxed, so
-//! a proof on the host leans on no barrier that the kernel does not give.
+//! The kernel's are those of its `kernel` crate, inline where they can be; the host has a shim with
+//! the part of that API which the core uses, over `core`'s atomics or, under `cfg(loom)`, loom's.
+//! The shim is never stronger than the kernel: `Full` is only acquire and release there, and a
+//! failed `cmpxchg` is relaxed, so a proof on the host leans on no barrier that the kernel does not
+//! give.
 
 #[cfg(CONFIG_RUST)]
 pub(super) use crate::sys::atomic::{

@@ -52,10 +52,11 @@ impl Default for Windows {
 
 impl Windows {
     /// Returns whether I/O with this `start_time` counts. Any context.
+    ///
+    /// The caller orders the reading of jiffies for the `start_time` before this.
     pub fn cover(&self, start_time: u64) -> bool {
         let edges = loop {
-            // ORDERING: Acquire. The edges that the number promises have been written, and the
-            // `start_time` was read before it.
+            // ORDERING: Acquire. The edges that the number promises have been written.
             let state = self.state.load(Acquire);
             if state & CHANGING == 0 {
                 break (state / EDGE) as usize;
@@ -73,13 +74,17 @@ impl Windows {
 
     /// Returns whether the accounting is on.
     pub fn is_open(&self) -> bool {
+        // ORDERING: Relaxed, here and in `have_room` and `append`. Whoever changes the windows is
+        // alone in that, and others may be told of a moment ago.
         self.state.load(Relaxed) / EDGE % 2 == 1
     }
 
     /// Returns the time of the last switch; `None` if there was none.
     pub fn last(&self) -> Option<u64> {
-        let edges = (self.state.load(Relaxed) / EDGE) as usize;
+        // ORDERING: Acquire. The edge has been written.
+        let edges = (self.state.load(Acquire) / EDGE) as usize;
         let last = self.edges.get(edges.checked_sub(1)?)?;
+        // ORDERING: Relaxed. Ordered by the load of the number.
         Some(last.load(Relaxed))
     }
 
@@ -120,6 +125,7 @@ impl Windows {
         // we do below, and so judges a `start_time` that is not after the edge.
         let _ = self.state.cmpxchg(state, state | CHANGING, Full);
         if let Some(edge) = self.edges.get((state / EDGE) as usize) {
+            // ORDERING: Relaxed. Published with the number.
             edge.store(jiffies(), Relaxed);
         }
         // ORDERING: Full. The release half publishes the edge with the number.
@@ -131,6 +137,7 @@ impl Windows {
     /// Forgets all windows: nothing counts until one is opened. Nobody judges meanwhile, and none
     /// of the I/O that counted is in flight.
     pub fn forget(&self) {
+        // ORDERING: Relaxed. Nobody looks: the caller orders it with those who did and who will.
         self.state.store(0, Relaxed);
     }
 }

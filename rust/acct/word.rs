@@ -7,11 +7,11 @@
 //! begins with `x - t` and ends with `x + t`, and everything else leaves `x` alone. All of it is
 //! modulo 2^42 ns, 73 minutes; [`Extended`](super::extended::Extended) restores 64 bits.
 //!
-//! A time that is shifted into its place reaches into the version, too, and so does what is borrowed
-//! there and carried. That does no harm: version and `x` are one number of 50 bits, to which every
-//! arrival adds 2^42 (the version is raised), and a period takes its begin from it and adds its end.
-//! Two words of the same rank are then the same only after a multiple of 256 arrivals, or with 73
-//! minutes of idle or busy time between them, to the ns.
+//! A time that is shifted into its place reaches into the version, too, and so does what is
+//! borrowed there and carried. That does no harm: version and `x` are one number of 50 bits, to
+//! which every arrival adds 2^42 (the version is raised), and a period takes its begin from it and
+//! adds its end. Two words of the same rank are then the same only after a multiple of 256
+//! arrivals, or with 73 minutes of idle or busy time between them, to the ns.
 //!
 //! The rank is not quite the number of holders:
 //!

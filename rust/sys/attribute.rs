@@ -60,8 +60,8 @@ struct Entry<T: 'static> {
 ///
 /// # Invariants
 ///
-/// `group` is registered at the device of `bdev`; it refers to `entries` and `pointers`, which do not move, and
-/// each entry's owner is `_owner`.
+/// `group` is registered at the device of `bdev`; it refers to `_entries` and `_pointers`, which do
+/// not move, and each entry's owner is `_owner`.
 pub(crate) struct Directory<T: 'static> {
     bdev: Bdev,
     group: KBox<Opaque<bindings::attribute_group>>,

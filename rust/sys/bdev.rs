@@ -10,11 +10,15 @@ use super::{
 };
 use core::{
     marker::PhantomData,
-    ptr::NonNull, //
+    ptr::{
+        null,
+        NonNull, //
+    }, //
 };
 use kernel::{
     bindings,
     device::Device,
+    ffi::c_void,
     prelude::*,
     sync::aref::ARef, //
 };
@@ -95,20 +99,23 @@ impl BdevRef<'_> {
     }
 }
 
-/// A counted reference to a block device.
+/// A counted reference to a block device and to its disk.
 ///
 /// # Invariants
 ///
 /// `bdev` points to a block device that lives as long as `_device`, the device inside it; its disk
-/// and its queue live as long as the disk's device, which is this one or its registered parent.
+/// and the disk's queue live as long as `_disk`, the device of the whole disk.
 #[derive(Clone)]
 pub(crate) struct Bdev {
     bdev: NonNull<bindings::block_device>,
-    /// Keeps it all alive.
+    /// Where the disk's driver takes bios; null if it takes requests. Not called: the driver may
+    /// be gone before the disk.
+    submit_bio: *const c_void,
     _device: ARef<Device>,
+    _disk: ARef<Device>,
 }
 
-// SAFETY: The reference count is atomic, and the fields read are constant while the device lives.
+// SAFETY: The reference counts are atomic, and the fields read are constant while the disk lives.
 unsafe impl Send for Bdev {}
 // SAFETY: As above.
 unsafe impl Sync for Bdev {}
@@ -153,13 +160,25 @@ impl Bdev {
     pub(super) unsafe fn get(device: *mut bindings::device) -> Self {
         // SAFETY: By the function's contract.
         let bdev = unsafe { kernel::container_of!(device, bindings::block_device, bd_device) };
-        // INVARIANT: `bdev` contains `device` and is freed by its release. Its disk holds its
-        // queue; a partition's device holds its parent, the disk's, while registered.
+        // SAFETY: While `device` is registered its disk is too, with the driver and its operations:
+        // a partition's device holds its parent, which goes after it.
+        let (disk, submit_bio) = unsafe {
+            let disk = (*bdev).bd_disk;
+            (
+                &raw mut (*(*disk).part0).bd_device,
+                (*(*disk).fops).submit_bio,
+            )
+        };
+        // INVARIANT: `bdev` contains `device` and is freed by its release, and so is the disk, with
+        // its reference to the queue, by that of its own.
         Self {
             // SAFETY: Not null, as it contains `device`.
             bdev: unsafe { NonNull::new_unchecked(bdev) },
+            submit_bio: submit_bio.map_or(null(), |function| function as *const c_void),
             // SAFETY: Registered, so it has a reference count above zero.
             _device: unsafe { Device::get_device(device) },
+            // SAFETY: As above.
+            _disk: unsafe { Device::get_device(disk) },
         }
     }
 
@@ -175,19 +194,15 @@ impl Bdev {
     }
 
     /// Returns the disk's queue.
-    ///
-    /// For a whole disk: a partition's disk may be gone before it.
     pub(crate) fn queue(&self) -> Queue<'_> {
         // SAFETY: The queue lives as long as the disk, by the type invariants.
         unsafe { Queue::from_raw((*self.bdev.as_ptr()).bd_queue) }
     }
 
     /// Returns whether the disk's driver takes bios in the function `name`.
-    ///
-    /// For a whole disk: a partition's disk may be gone before it.
     pub(crate) fn takes_bios_in(&self, name: &CStr) -> bool {
-        // SAFETY: The disk lives, and its operations as long, by the type invariants.
-        unsafe { helpers::blkacct_takes_bios(self.bdev.as_ptr(), name.as_char_ptr()) }
+        // SAFETY: The name is a C string, and the address is only looked up.
+        unsafe { helpers::blkacct_is_symbol(self.submit_bio, name.as_char_ptr()) }
     }
 
     /// Returns the device without its count.

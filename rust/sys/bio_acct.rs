@@ -60,13 +60,12 @@ static LISTENER: Place = Place::new();
 
 /// Keeps an [`OnBio`] informed. Fields are dropped in order: first the hooks.
 pub(crate) struct Attached<T: OnBio> {
-    _start: Hook,
-    _end: Hook,
+    _hooks: [Hook; 2],
     _listener: Placed<T>,
 }
 
 impl<T: OnBio> Attached<T> {
-    /// Sets the hooks. May sleep.
+    /// Sets the hooks; no I/O may count before both are set, nor when they go. May sleep.
     ///
     /// # Errors
     ///
@@ -74,21 +73,23 @@ impl<T: OnBio> Attached<T> {
     pub(crate) fn new(listener: Arc<T>) -> Result<Self> {
         let listener = LISTENER.put(listener)?;
         // SAFETY: Their arguments are those of the functions in block/blk-core.c.
-        let (end, start) = unsafe {
-            (
+        let hooks = unsafe {
+            [
                 Hook::before(c"bdev_end_io_acct", end::<T>)?,
                 Hook::before(c"bdev_start_io_acct", start::<T>)?,
-            )
+            ]
         };
         Ok(Self {
-            _start: start,
-            _end: end,
+            _hooks: hooks,
             _listener: listener,
         })
     }
 }
 
 fn bio(bdev: usize, op: usize, start_time: usize) -> Bio {
+    // Jiffies were read for the start time before anything is judged by it. x86 loads in order.
+    #[cfg(not(target_arch = "x86_64"))]
+    kernel::sync::barrier::smp_rmb();
     Bio {
         bdev: Key::of(bdev as *const bindings::block_device),
         op: op as u32,

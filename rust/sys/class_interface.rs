@@ -27,7 +27,7 @@ pub(crate) trait BlockDevices: Send + Sync + 'static {
     /// A disk or a partition is there; no I/O can reach a new one yet. It is not added if this
     /// fails, which the rest of the system does not notice.
     fn add(&self, bdev: Bdev) -> Result;
-    /// The device with this key goes. Its I/O may still be in flight.
+    /// A device goes. Its I/O may still be in flight.
     fn remove(&self, bdev: &Bdev);
 }
 
@@ -91,8 +91,8 @@ impl<T: BlockDevices> PinnedDrop for Registration<T> {
 ///
 /// Called by the class for the interface of a `Registration<T>`.
 unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_int {
-    // SAFETY: A callback of `Registration<T>`, which outlives it; the class has only block devices, and tells of them
-    // while they are registered.
+    // SAFETY: A callback of `Registration<T>`, which outlives it; the class has only block devices,
+    // and tells of them while they are registered.
     let (listener, bdev) = unsafe { (LISTENER.get::<T>(), Bdev::get(device)) };
     if let Err(error) = listener.add(bdev) {
         // SAFETY: Live during the callback.

@@ -26,6 +26,7 @@ pub(crate) const HZ: u64 = bindings::HZ as u64;
 /// Returns the present jiffy. Any context.
 #[inline]
 pub(crate) fn jiffies() -> u64 {
+    // ORDERING: Relaxed. As the kernel reads it; who needs an order has a barrier beside it.
     // SAFETY: A word that the timer interrupt counts up, there for ever.
     unsafe { Atomic::from_ptr((&raw const bindings::jiffies).cast_mut()) }.load(Relaxed) as u64
 }

@@ -60,7 +60,9 @@ impl Hook {
 
     /// Calls `before` with the first four arguments, of which those that the function does not have
     /// mean nothing, before each call of the function `name`. Preemption is off. If it returns true
-    /// the fourth argument becomes the present jiffy, where [`Self::CAN_CHANGE`] says so. May sleep.
+    /// the fourth argument becomes the present jiffy, where [`Self::CAN_CHANGE`] says so.
+    ///
+    /// This may sleep.
     ///
     /// # Errors
     ///

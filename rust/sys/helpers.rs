@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `helpers.c`, declared by hand: one for each macro or inline function of the
-//! kernel's headers that its own Rust helpers do not cover.
+//! The functions of `helpers.c`, declared by hand.
 
 // The bindings' empty structs, which stand for the kernel's without lock debugging.
 #![allow(improper_ctypes)]
@@ -9,6 +8,7 @@
 use super::bdev::KERNEL_GROUPS;
 use kernel::{
     bindings,
+    ffi::c_void,
     prelude::*, //
 };
 
@@ -34,14 +34,11 @@ extern "C" {
     /// `blk_rq_passthrough_stats()`: whether `blk_account_io_start()` is about to count this
     /// passthrough request.
     pub(super) fn blkacct_rq_passthrough_stats(rq: *mut bindings::request) -> bool;
-    #[allow(dead_code)] // Not where it is inline.
     /// Sets the time, in ns, that `blk_time_get_ns()` has cached for the current task.
+    #[allow(dead_code)] // Not where it is inline.
     pub(super) fn blkacct_set_plug_clock(now: u64);
-    /// Tells whether the disk's `submit_bio` is the function of this name.
-    pub(super) fn blkacct_takes_bios(
-        bdev: *mut bindings::block_device,
-        name: *const c_char,
-    ) -> bool;
+    /// Tells whether an address is in the function of this name.
+    pub(super) fn blkacct_is_symbol(address: *const c_void, name: *const c_char) -> bool;
     /// `local_irq_save()`.
     pub(super) fn blkacct_irq_save() -> c_ulong;
     /// `local_irq_restore()`.

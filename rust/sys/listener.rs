@@ -57,6 +57,7 @@ impl Place {
     ///
     /// A `Placed<T>` of this place outlives the result.
     pub(super) unsafe fn get<'a, T>(&self) -> &'a T {
+        // ORDERING: Acquire pairs with `put`: the listener is complete.
         // SAFETY: By the function's contract the pointer is to a live `T`.
         unsafe { &*self.0.load(Acquire).cast::<T>() }
     }

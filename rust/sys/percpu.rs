@@ -107,6 +107,7 @@ impl<const N: usize> Counters<N> {
             .as_ptr()
             .wrapping_byte_add(offset)
             .wrapping_add(index);
+        // ORDERING: Acquire. The adds of a CPU are seen in order; see `acct::slot`.
         // SAFETY: A counter of a possible CPU by the type invariants (see `possible`), live while
         // `self` is, and only accessed as a word.
         unsafe { Atomic::from_ptr(cell) }.load(Acquire)

@@ -53,10 +53,10 @@ impl<'a> Queue<'a> {
     }
 
     /// Returns whether all requests go to hardware queue 0, but those that are polled, and reads
-    /// where the driver has queues for them.
+    /// where the driver has queues for them. For a request-based disk that has not gone.
     pub(crate) fn has_single_queue(&self) -> bool {
-        // SAFETY: Live by the type invariants. The tag set of a request-based disk lives as long;
-        // an integer, for which a stale value is as good.
+        // SAFETY: Live by the type invariants. The tag set is the driver's, which keeps it until
+        // the disk has gone; an integer in it, for which a stale value is as good.
         unsafe {
             let set = (*self.0).tag_set;
             (&raw const (*set).map[0].nr_queues).read_volatile() == 1

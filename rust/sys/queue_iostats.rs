@@ -13,9 +13,12 @@ use super::{
     listener::{
         Place,
         Placed, //
+    },
+    queue::{
+        Limits,
+        Queue, //
     }, //
 };
-use crate::sys::queue::Limits;
 use kernel::{
     bindings,
     ffi::c_void,
@@ -36,8 +39,7 @@ static LISTENER: Place = Place::new();
 
 /// The file while we serve it. Fields are dropped in order: first the hooks.
 pub(crate) struct Served<T: QueueIostats> {
-    _store: Hook,
-    _show: Hook,
+    _hooks: [Hook; 2],
     _listener: Placed<T>,
 }
 
@@ -51,15 +53,14 @@ impl<T: QueueIostats> Served<T> {
     pub(crate) fn new(listener: Arc<T>) -> Result<Self> {
         let listener = LISTENER.put(listener)?;
         // SAFETY: The replacements have the signatures of the functions in block/blk-sysfs.c.
-        let (show, store) = unsafe {
-            (
+        let hooks = unsafe {
+            [
                 Hook::replace(c"queue_iostats_show", show::<T> as *const c_void)?,
                 Hook::replace(c"queue_iostats_store", store::<T> as *const c_void)?,
-            )
+            ]
         };
         Ok(Self {
-            _store: store,
-            _show: show,
+            _hooks: hooks,
             _listener: listener,
         })
     }
@@ -75,18 +76,18 @@ unsafe extern "C" fn show<T: QueueIostats>(
     page: *mut c_char,
 ) -> isize {
     // SAFETY: The first and only one in this call. The listener outlives the hooks, and the hooks
-    // this call. The kernel passes a live disk and a page to fill.
-    let (_call, listener, disk, page) = unsafe {
+    // this call. The kernel passes a live disk, whose queue lives as long, and a page to fill.
+    let (_call, listener, disk, queue, page) = unsafe {
         (
             Replacement::current(),
             LISTENER.get::<T>(),
-            &*disk,
+            Key::of((*disk).part0),
+            Queue::from_raw((*disk).queue),
             core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE),
         )
     };
-    // SAFETY: A disk's queue lives as long as it.
-    let stock = || u8::from(unsafe { super::queue::Queue::from_raw(disk.queue) }.io_stat());
-    let digit = listener.show(Key::of(disk.part0)).unwrap_or_else(stock);
+    let stock = || u8::from(queue.io_stat());
+    let digit = listener.show(disk).unwrap_or_else(stock);
     page[0] = b'0'.wrapping_add(digit);
     page[1] = b'\n';
     2
@@ -108,12 +109,12 @@ unsafe extern "C" fn store<T: QueueIostats>(
         (
             Replacement::current(),
             LISTENER.get::<T>(),
-            &*disk,
+            Key::of((*disk).part0),
             core::slice::from_raw_parts(written.cast::<u8>(), count),
             Limits::from_raw(limits),
         )
     };
-    match listener.store(Key::of(disk.part0), written, &mut limits) {
+    match listener.store(disk, written, &mut limits) {
         Ok(()) => 0,
         Err(error) => error.to_errno(),
     }

@@ -140,6 +140,7 @@ unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
     // SAFETY: The work item is the start of a delayed one, which is the start of a `Pace<T>` that
     // waits for this call before it goes.
     let pace = unsafe { &*work.cast::<Pace<T>>() };
+    // ORDERING: Acquire pairs with the Release in `Repeat::new`: what it points to is complete.
     // SAFETY: Null or live by the type invariants, as the work is not disabled during this call.
     if let Some(what) = unsafe { pace.what.load(Acquire).as_ref() } {
         pace.next_or_sooner(what.again());

@@ -21,9 +21,9 @@ use kernel::{
 
 const RQF_IO_STAT: u32 = 1 << bindings::rqf_flags___RQF_IO_STAT;
 const RQF_FLUSH_SEQ: u32 = 1 << bindings::rqf_flags___RQF_FLUSH_SEQ;
+const RQF_STATS: u32 = 1 << bindings::rqf_flags___RQF_STATS;
 
 const REQ_OP_MASK: u32 = 0xff;
-const RQF_STATS: u32 = 1 << bindings::rqf_flags___RQF_STATS;
 const QUEUE_STATS: c_ulong = 1 << bindings::QUEUE_FLAG_STATS;
 
 /// A flag of ours among the request's: the driver has it. The kernel uses the lower ones, and
@@ -130,7 +130,8 @@ impl RqRef<'_> {
     #[inline]
     pub(crate) fn set_issued(&self, now: Nsec) {
         let rq = self.0.as_ptr();
-        // SAFETY: The request is live, and the event's alone, by the type invariants.
+        // SAFETY: The request is live, and the event's alone, by the type invariants. Its queue is
+        // live; a flag in it may change meanwhile, and is as right before as after.
         unsafe {
             (*rq).io_start_time_ns = now.0;
             (*rq).rq_flags |= AT_DRIVER;

@@ -33,8 +33,7 @@ static LISTENER: Place = Place::new();
 
 /// Keeps a [`BeforeRead`] informed. Fields are dropped in order: first the hooks.
 pub(crate) struct Watched<T: BeforeRead> {
-    _diskstats: Hook,
-    _part_stat: Hook,
+    _hooks: [Hook; 2],
     _listener: Placed<T>,
 }
 
@@ -47,15 +46,14 @@ impl<T: BeforeRead> Watched<T> {
     pub(crate) fn new(listener: Arc<T>) -> Result<Self> {
         let listener = LISTENER.put(listener)?;
         // SAFETY: Their arguments are those of the functions in block/genhd.c.
-        let (diskstats, part_stat) = unsafe {
-            (
+        let hooks = unsafe {
+            [
                 Hook::before(c"diskstats_show", before_diskstats::<T>)?,
                 Hook::before(c"part_stat_show", before_part_stat::<T>)?,
-            )
+            ]
         };
         Ok(Self {
-            _diskstats: diskstats,
-            _part_stat: part_stat,
+            _hooks: hooks,
             _listener: listener,
         })
     }

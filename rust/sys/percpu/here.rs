@@ -99,6 +99,7 @@ mod imp {
         // SAFETY: Preemption is off, so the offset is that of the current CPU.
         let offset = unsafe { helpers::blkacct_cpu_offset() } as usize;
         let cell = base.wrapping_byte_add(offset).wrapping_add(FIRST + nth);
+        // ORDERING: Release pairs with the reader's Acquire, so that adds are seen in order.
         // SAFETY: By the contract.
         unsafe { Atomic::from_ptr(cell) }.fetch_add(n, Release);
     }

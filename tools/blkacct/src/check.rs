@@ -42,8 +42,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// Plays cases and prints each expectation with what was found.
 fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
-    if args.disk.is_some() || !args.stat.is_empty() {
-        bail!("--disk and --stat are for traces; say which format with --format");
+    if args.disk.is_some() || !args.stat.is_empty() || args.models || args.json {
+        bail!("--disk, --stat, --models and --json are for traces; say which format with --format");
     }
     let mut out = io::stdout().lock();
     let mut failed = 0;

@@ -36,7 +36,8 @@ pub enum Command {
 #[command(after_help = AFTER_STAT)]
 #[command(override_usage = "blkacct stat [OPTIONS] [DISK]... [INTERVAL [COUNT]]")]
 pub struct StatArgs {
-    /// Disks or partitions, all disks without one; then the seconds between reports, and their number
+    /// Disks or partitions, all disks without one; then the seconds between reports, and their
+    /// number
     #[arg(value_name = "DISK|INTERVAL|COUNT")]
     pub words: Vec<String>,
 
@@ -115,15 +116,16 @@ pub struct CheckArgs {
     pub files: Vec<PathBuf>,
 
     /// What the files are
-    #[arg(long, value_enum, default_value_t = FileFormat::Case, conflicts_with = "live")]
+    #[arg(long, value_enum, default_value_t = FileFormat::Case,
+          conflicts_with_all = ["live", "watch"])]
     pub format: FileFormat,
 
     /// The whole disk to look at in a trace: a name, or MAJOR:MINOR
-    #[arg(long, value_name = "DISK", conflicts_with = "live")]
+    #[arg(long, value_name = "DISK", conflicts_with_all = ["live", "watch"])]
     pub disk: Option<String>,
 
     /// Copies of blkacct/stat from the beginning and the end of the window; give it twice
-    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["live", "watch"])]
     pub stat: Vec<PathBuf>,
 
     /// Trace this disk now, and check what blkacct and the kernel report of it
@@ -164,7 +166,7 @@ pub struct CheckArgs {
     pub hz: u64,
 
     /// Print JSON, with times as integers of ns
-    #[arg(long)]
+    #[arg(long, conflicts_with = "watch")]
     pub json: bool,
 
     /// Tell how far the trace has been read, even if standard error is no terminal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What the kernel reports: a disk's line of `/proc/diskstats` (`Documentation/admin-guide/iostats.rst`).
+//! What the kernel reports: a disk's line of `/proc/diskstats`
+//! (`Documentation/admin-guide/iostats.rst`).
 
 /// A disk's figures. Times are in ms, as the kernel gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,22 +36,19 @@ pub fn parse(text: &str, disk: &str) -> Option<Diskstats> {
         .skip(3)
         .map(|word| word.parse::<u64>());
     let mut next = || fields.next()?.ok();
-    let mut group = || {
-        let (ios, merges, _sectors, ms) = (next()?, next()?, next()?, next()?);
-        Some(Classic { ios, merges, ms })
-    };
-    let (read, write) = (group()?, group()?);
+    let (read, write) = (group(&mut next)?, group(&mut next)?);
     let (in_flight, io_ticks_ms, time_in_queue_ms) = (next()?, next()?, next()?);
-    let mut group = || {
-        let (ios, merges, _sectors, ms) = (next()?, next()?, next()?, next()?);
-        Some(Classic { ios, merges, ms })
-    };
     Some(Diskstats {
-        groups: [read, write, group()?],
+        groups: [read, write, group(&mut next)?],
         in_flight,
         io_ticks_ms,
         time_in_queue_ms,
     })
+}
+
+fn group(next: &mut impl FnMut() -> Option<u64>) -> Option<Classic> {
+    let (ios, merges, _sectors, ms) = (next()?, next()?, next()?, next()?);
+    Some(Classic { ios, merges, ms })
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ const WIDTH: u64 = 40;
 ///
 /// # Errors
 ///
-/// [`crate::exit::NotAvailable`] if the device is not in mode 2; a bio-based device, which has no histograms.
+/// [`crate::exit::NotAvailable`] if the device is not in mode 2; a bio-based device, which has no
+/// histograms.
 pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
     let device = Device::find(&args.root, &args.disk)?;
     let times = Times {

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{bail, Context};
 
 /// When to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Times {
     ///
     /// # Errors
     ///
-    /// The first of `report`.
+    /// The first of `report`; an interval that does not end in this clock.
     pub fn repeat(self, mut report: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
         let mut next = Instant::now();
         let mut done = 0;
@@ -54,7 +54,9 @@ impl Times {
             let Some(interval) = self.interval.filter(|_| Some(done) != self.count) else {
                 return Ok(());
             };
-            next += Duration::from_secs(interval);
+            next = next
+                .checked_add(Duration::from_secs(interval))
+                .context("the interval is too long")?;
             thread::sleep(next.saturating_duration_since(Instant::now()));
         }
     }
@@ -84,6 +86,15 @@ mod tests {
         );
         assert_eq!(split("7"), (vec![], times(Some(7), None)));
         assert!(Times::take_from(&mut vec!["0".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn an_interval_beyond_the_clock_is_an_error() {
+        let times = Times {
+            interval: Some(u64::MAX),
+            count: None,
+        };
+        assert!(times.repeat(|| Ok(())).is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What the module reports: `stat`, `anomalies` and the histograms, read with the module's own code.
+//! What the module reports: `stat`, `anomalies` and the histograms, read with the module's own
+//! code.
 
 use std::fs;
 use std::path::Path;

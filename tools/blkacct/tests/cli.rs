@@ -160,6 +160,22 @@ fn json_has_integers_of_ns() {
 }
 
 #[test]
+fn an_option_that_would_do_nothing_is_refused() {
+    for option in ["--json", "--models"] {
+        check(&["wrong.case", option])
+            .assert()
+            .code(1)
+            .stderr(contains("are for traces"));
+    }
+    for option in [&["--json"][..], &["--format", "ftrace"], &["--disk", "sda"]] {
+        check(&[&["--watch", "sda"], option].concat())
+            .assert()
+            .code(2)
+            .stderr(contains("cannot be used with"));
+    }
+}
+
+#[test]
 fn unfit_evidence_never_passes() {
     for (file, why) in [
         ("lost.ftrace", "the trace lost 123 events"),

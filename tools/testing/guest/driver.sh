@@ -7,20 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 
 US=1000 MS=1000000
-declare -A before=() got=()
-
-# begin and end are put around what is measured on a device in mode 2.
-begin() { # DEVICE
-	mode "$1" 2
-	ours before "$1"
-}
-
-end() { # DEVICE
-	ours got "$1"
-	since got before
-	no_anomalies "$1"
-	same "at the driver" "${got[device_in_flight]}" 0
-}
 
 # near WHAT GOT WANTED: 1 % and 60 us more or less, by the rule of the rigs.
 near() {

@@ -5,23 +5,6 @@
 # many CPUs at once. Each must leave nothing in flight, and count once.
 . "$(dirname "$0")/lib.sh"
 
-declare -A before=() got=() kernel_before=() kernel=()
-
-# begin and end are put around what is measured on a device in mode 2.
-begin() { # DEVICE
-	mode "$1" 2
-	ours before "$1"
-	kernels kernel_before "$1"
-}
-
-end() { # DEVICE
-	ours got "$1"
-	kernels kernel "$1"
-	since got before
-	since kernel kernel_before
-	no_anomalies "$1"
-}
-
 send_commands() {
 	local number
 	for number in {1..10}; do

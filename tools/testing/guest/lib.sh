@@ -155,6 +155,25 @@ counts_as_ever() {
 	done
 }
 
+# begin DEVICE and end DEVICE are put around what is measured on a device in mode 2, which
+# leaves nothing in flight: "got" is what we counted of it, "kernel" what the kernel did.
+declare -A got_before=() got=() kernel_before=() kernel=()
+
+begin() {
+	mode "$1" 2
+	kernels kernel_before "$1"
+	ours got_before "$1"
+}
+
+end() {
+	ours got "$1"
+	kernels kernel "$1"
+	no_anomalies "$1"
+	same "at the driver" "${got[device_in_flight]:-0}" 0
+	since got got_before
+	since kernel kernel_before
+}
+
 # close WHAT GOT WANTED PERCENT [NS]: off by PERCENT and NS at most. On a slow kernel, with
 # more time between two readings of the clock, by BLKACCT_PATIENCE times that.
 close() {

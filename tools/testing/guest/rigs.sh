@@ -6,23 +6,11 @@
 . "$(dirname "$0")/lib.sh"
 
 US=1000
-declare -A before=() got=()
-
-begin() { # DEVICE
-	mode "$1" 2
-	ours before "$1"
-}
-
-end() { # DEVICE
-	ours got "$1"
-	since got before
-	no_anomalies "$1"
-	same "in flight" "${got[in_flight]}" 0
-}
 
 # A read that takes 20 s: the disk is busy all the while, and a reader sees it.
 a_hung_disk_is_busy_all_the_while() {
 	local debug=/sys/bus/pseudo/drivers/scsi_debug reader second
+	local -A before=()
 	# In jiffies, of which there are 250 a second.
 	echo 5000 >$debug/delay
 	mode "$scsi" 2

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The verdict on the times at the driver.
 //!
-//! The module reads them before `time_ns`, in the same read, so that how long the reads took adds to
-//! what they may differ by: once to the busy time, and for each request at the driver to the integral.
+//! The module reads them before `time_ns`, in the same read, so that how long the reads took adds
+//! to what they may differ by: once to the busy time, and for each request at the driver to the
+//! integral.
 
 use acct::wire::DeviceSide;
 

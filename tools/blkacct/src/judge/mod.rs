@@ -2,8 +2,8 @@
 //! The verdict: truth beside report, field by field, and what each may differ by.
 //!
 //! [`crate::oracle`] states the rule and computes its parts. Here they become one range per field,
-//! `allowed`. What the module itself says its anomalies can have made a time differ by, `bound_ns`, widens
-//! the ranges of all times, and its orphans those of the counts.
+//! `allowed`. What the module itself says its anomalies can have made a time differ by, `bound_ns`,
+//! widens the ranges of all times, and its orphans those of the counts.
 
 mod device;
 mod doubts;
@@ -67,7 +67,7 @@ pub struct Reported {
     pub diskstats: Option<(Diskstats, Diskstats)>,
     /// What must hold between any two reads of `stat` and does not.
     pub violations: Vec<String>,
-    /// How long the two reads took together, in ns: the module reads `time_ns` somewhere in between.
+    /// How long the two reads took together, in ns: `time_ns` is of some moment in each.
     pub read_ns: u64,
     /// The module keeps the kernel's own busy time exact too.
     pub classic: bool,
@@ -165,8 +165,8 @@ fn of_group(truth: &Truth, reported: &Reported, group: Group, skew: u64) -> Vec<
         let of = |get: fn(&acct::wire::Group) -> u64| get(b).wrapping_sub(get(a));
         [of(|g| g.ios), of(|g| g.merges), of(|g| g.nsecs)]
     });
-    // The kernel's other groups are not of the same I/O: its writes hold all that is not a read or a
-    // discard.
+    // The kernel's other groups are not of the same I/O: its writes hold all that is not a read or
+    // a discard.
     let classic = reported.diskstats.as_ref().and_then(|(before, after)| {
         let (a, b) = (
             before.groups.get(group as usize)?,

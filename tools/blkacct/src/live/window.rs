@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::snapshot;
 use crate::source::{Evidence, Format, Stream};
 
-/// How long the trace runs before the window: what is in flight when it begins should be over by then.
+/// How long the trace runs before the window: I/O in flight when it begins should be over by then.
 const LEAD: Duration = Duration::from_millis(100);
 /// How often the pipe is looked at. At a million events a second it gathers some 10 MB in between.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -33,7 +33,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 ///
-/// [`NotAvailable`] if the module, the mode or tracefs is missing; a signal; what the system says.
+/// [`crate::exit::NotAvailable`] if the module, the mode or tracefs is missing; a signal; what the system says.
 pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Reported)> {
     let dev = check::device(disk, &args.root)?;
     let files = Files::find(disk, &args.root)?;
@@ -103,7 +103,7 @@ fn catch_signals() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Sleeps in short steps, so that a signal is not kept waiting.
+/// Sleeps for a short time, so that a signal is not kept waiting; fails if there was one.
 fn sleep(time: Duration, stop: &AtomicBool) -> anyhow::Result<()> {
     thread::sleep(time);
     // ORDERING: Relaxed. The flag carries nothing but itself.

@@ -46,8 +46,8 @@ pub struct Account {
     in_flight: i64,
     in_flight_before: i64,
     unseen: u64,
-    /// What happened within twice `skew` of the latest event. The window may turn out to end there, and
-    /// events up to `skew` after its end are given as well.
+    /// What happened within twice `skew` of the latest event. The window may turn out to end there,
+    /// and events up to `skew` after its end are given as well.
     recent: VecDeque<(u64, Group, Tally)>,
 }
 
@@ -201,8 +201,9 @@ impl Account {
         sum.edge_nsecs += tally.nsecs;
     }
 
-    /// Closes the account. `counted` is in-flight at both edges, if someone counted it: what the trace
-    /// knows less at both, and what the edges' own events do not explain, was in flight all the time.
+    /// Closes the account. `counted` is in-flight at both edges, if someone counted it: what the
+    /// trace knows less at both, and what the edges' own events do not explain, was in flight all
+    /// the time.
     pub fn finish(mut self, counted: Option<(u64, u64)>) -> Figures {
         let to = self.to;
         let skew = self.skew;

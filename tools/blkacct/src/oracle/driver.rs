@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What the driver has of which no start is known: the kernel's own flushes, and I/O from before the
-//! trace.
+//! What the driver has of which no start is known: the kernel's own flushes, and I/O from before
+//! the trace.
 //!
 //! A request with a start carries the time of its issue itself. The rest is told apart by group and
 //! first sector. All flushes are at sector zero; which of several ends first makes no difference to

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The requests in flight, told apart by what a trace prints of them.
 //!
-//! A trace line does not name its request; it has the disk, the operation and the first sector. That
-//! is enough for most: the first sector changes only when a bio joins at the front, after a partial
-//! completion, and when a zone append learns where it went. Then one of the requests of the same
-//! group is taken, the likeliest first. In-flight stays right whichever it is, and so does the sum of
-//! latencies once all of them are complete, for that sum is ends minus starts. [`Slack`] bounds what
-//! is left.
+//! A trace line does not name its request; it has the disk, the operation and the first sector.
+//! That is enough for most: the first sector changes only when a bio joins at the front, after a
+//! partial completion, and when a zone append learns where it went. Then one of the requests of the
+//! same group is taken, the likeliest first. In-flight stays right whichever it is, and so does the
+//! sum of latencies once all of them are complete, for that sum is ends minus starts. [`Slack`]
+//! bounds what is left.
 //!
 //! # Flush sequences
 //!
 //! A write with a flush before it, or with forced unit access that the kernel emulates by a flush
-//! after it, is reported done twice: for its data, and in the end. The text lacks the flag that tells
-//! the two apart, but has this (`block/blk-flush.c`, 7.2):
+//! after it, is reported done twice: for its data, and in the end. The text lacks the flag that
+//! tells the two apart, but has this (`block/blk-flush.c`, 7.2):
 //!
 //! * A bio keeps its flush flags only on a disk with a write cache. So a start with data and an `F`
 //!   before its operation is always a sequence.
-//! * The sequence takes the `F` after the operation away if the disk cannot do forced unit access. So a
-//!   start with it is a sequence if its first done lacks it.
-//! * The data's done is at the first sector. So is the last one in 6.18; in 7.2 it is at the sector behind
-//!   the data, which is where the bio has advanced to. Both are taken.
+//! * The sequence takes the `F` after the operation away if the disk cannot do forced unit access.
+//!   So a start with it is a sequence if its first done lacks it.
+//! * The data's done is at the first sector. So is the last one in 6.18; in 7.2 it is at the sector
+//!   behind the data, which is where the bio has advanced to. Both are taken.
 //! * The flush command between them is done without ever being started.
 //!
 //! # At the driver
 //!
 //! An issue names where the request begins by then, so bios that joined at the front are known from
-//! there on, and a done at a place that no issue has is of a request from before the trace. A done is that of a request which the driver has, if there is one at its place: this
-//! tells apart what only waits there, or has been at the driver for its data. A request comes back
-//! from the driver at its requeue and at its first done.
+//! there on, and a done at a place that no issue has is of a request from before the trace. A done
+//! is that of a request which the driver has, if there is one at its place: this tells apart what
+//! only waits there, or has been at the driver for its data. A request comes back from the driver
+//! at its requeue and at its first done.
 
 mod lookup;
 
@@ -251,8 +252,8 @@ impl Flight {
         };
         let ends_here = |(place, r): (&Place, &Request)| place.1 + r.sectors == event.sector;
         let before = self.places.range((group, 0, 0)..(group, event.sector, 0));
-        // The absorbing request ends where the absorbed one begins. Bios may have joined it since its
-        // start, so its known size may fall short; discards need not even touch.
+        // The absorbing request ends where the absorbed one begins. Bios may have joined it since
+        // its start, so its known size may fall short; discards need not even touch.
         let place = before
             .clone()
             .rev()

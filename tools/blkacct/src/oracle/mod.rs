@@ -9,17 +9,17 @@
 //! Trace and accounting see the same events and read the clock a moment apart, in either order. Let
 //! `d` be the longest such moment (`--skew-ns`). Then, with no further assumption:
 //!
-//! * `io_ticks` is at least the union of the intervals shrunk by `d` at both ends, and at most the union
-//!   of the intervals grown by `d` at both ends. Both are swept beside the exact union.
+//! * `io_ticks` is at least the union of the intervals shrunk by `d` at both ends, and at most the
+//!   union of the intervals grown by `d` at both ends. Both are swept beside the exact union.
 //! * `time_in_queue` differs by at most `d` for each start, end and merge.
 //! * `ios` and `merges` differ by at most the events within `d` of an edge of the window.
-//! * `nsecs` differs by at most `2 d` for each I/O, plus the latencies of those within `d` of an edge, plus
-//!   [`slack::Slack`].
+//! * `nsecs` differs by at most `2 d` for each I/O, plus the latencies of those within `d` of an
+//!   edge, plus [`slack::Slack`].
 //!
 //! The same goes for the times at the driver, which are a second account of the same kind.
 //!
-//! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the lower
-//! bound lower.
+//! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the
+//! lower bound lower.
 
 pub mod account;
 pub mod driver;
@@ -139,15 +139,15 @@ impl Oracle {
         }
     }
 
-    /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at the
-    /// beginning and at the end.
+    /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at
+    /// the beginning and at the end.
     pub fn close(&mut self, to: u64, counted: (u64, u64)) {
         self.counted = Some(counted);
         self.end(to);
     }
 
-    /// Models the kernel's own algorithms as well, with `hz` jiffies a second; no event has been given
-    /// yet.
+    /// Models the kernel's own algorithms as well, with `hz` jiffies a second; no event has been
+    /// given yet.
     pub fn model(&mut self, hz: u64) {
         self.hz = Some(hz);
     }

@@ -12,8 +12,8 @@
 //! | since 6.10 | what has passed, if requests are in flight | what has passed | as at an end, if requests are in flight |
 //!
 //! (`part_round_stats()`, and the three states of `update_io_ticks()`: commits 5b18b5a73760,
-//! 2b8bd423614c and 99dc422335d8 of the kernel.) A trace does not show where a jiffy begins; here it does
-//! at multiples of its length. Nor does it show races between CPUs, so none is modelled.
+//! 2b8bd423614c and 99dc422335d8 of the kernel.) A trace does not show where a jiffy begins; here
+//! it does at multiples of its length. Nor does it show races between CPUs, so none is modelled.
 
 use serde::Serialize;
 
@@ -174,8 +174,8 @@ mod tests {
     const MS: u64 = 1_000_000;
     const US: u64 = 1_000;
 
-    /// One request after another, each `busy` ns long and `gap` ns after the last; returns the %util
-    /// of each algorithm, and the true one.
+    /// One request after another, each `busy` ns long and `gap` ns after the last; returns the
+    /// %util of each algorithm, and the true one.
     fn one_by_one(hz: u64, busy: u64, gap: u64, seconds: u64) -> ([f64; 4], f64) {
         let to = seconds * SECOND;
         let mut models = Models::new(hz, 0);

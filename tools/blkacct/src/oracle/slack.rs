@@ -17,7 +17,8 @@ impl Slack {
         *sum = sum.saturating_add(spread);
     }
 
-    /// An inherited start was given to one of several requests; the sum differs by up to `spread` ns.
+    /// An inherited start was given to one of several requests; the sum differs by up to `spread`
+    /// ns.
     pub fn merged(&mut self, group: Group, spread: u64) {
         let sum = &mut self.merged[group as usize];
         *sum = sum.saturating_add(spread);

@@ -6,8 +6,8 @@
 //! * `G` (a request is allocated for a bio) stands for the start, a few instructions before it.
 //! * `D` and `R` are the issue to the driver, and a requeue.
 //! * `C` (the driver completed so many sectors) stands for the end, when they are the last ones.
-//! * `M` is a request absorbed by another, or a bio joining the end of one; blktrace writes the same
-//!   letter for both, and only the first kind has a start of its own at that place.
+//! * `M` is a request absorbed by another, or a bio joining the end of one; blktrace writes the
+//!   same letter for both, and only the first kind has a start of its own at that place.
 //! * `F` is a bio joining the front of a request: its first sector moves.
 //!
 //! Driver commands have a `C` and no `G`; they are marked `N` or carry their bytes in parentheses.

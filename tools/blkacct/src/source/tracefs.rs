@@ -10,8 +10,8 @@
 //!  fio     123 [001]    12.345678901: block:block_io_start: 8,0 R 4096 () 1234 + 8 none,0,0 [fio]
 //! ```
 //!
-//! The end of a request is `block_io_done`. Only where the kernel keeps no statistics does a flush that
-//! it makes itself have none, so `block_rq_complete` is read for flushes.
+//! The end of a request is `block_io_done`. Only where the kernel keeps no statistics does a flush
+//! that it makes itself have none, so `block_rq_complete` is read for flushes.
 //!
 //! The command's name may hold any character, `[` and `:` too, so the search for the CPU starts
 //! behind the 16 columns that hold the name.

@@ -90,7 +90,8 @@ impl Flight {
             })
     }
 
-    /// Returns the plain request that fits and that bios at its front can have grown to the event's.
+    /// Returns the plain request that fits and that bios at its front can have grown to the
+    /// event's.
     pub(super) fn grown_to(
         &self,
         event: &Event,
