@@ -169,6 +169,7 @@ end() {
 	ours got "$1"
 	kernels kernel "$1"
 	no_anomalies "$1"
+	same "in flight" "${got[in_flight]}" 0
 	same "at the driver" "${got[device_in_flight]:-0}" 0
 	since got got_before
 	since kernel kernel_before

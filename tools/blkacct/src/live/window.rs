@@ -33,7 +33,8 @@ const PERIOD: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 ///
-/// [`crate::exit::NotAvailable`] if the module, the mode or tracefs is missing; a signal; what the system says.
+/// [`crate::exit::NotAvailable`] if the module, the mode or tracefs is missing; a signal; what the
+/// system says.
 pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Reported)> {
     let dev = check::device(disk, &args.root)?;
     let files = Files::find(disk, &args.root)?;
