@@ -161,7 +161,8 @@ add_null spread submit_queues=1 hw_queue_depth=2 completion_nsec=$((2 * MS))
 echo mq-deadline >"$(sysfs spread)/queue/scheduler"
 echo 64 >"$(sysfs spread)/queue/nr_requests"
 add_null cached memory_backed=1 cache_size=64 fua=0 completion_nsec=$((8 * MS))
-# Without statistics of its own the queue would not show when a flush ends.
+# No throttling of writes. The queue goes on keeping statistics for it, and so shows the end of
+# a flush in any case; KUnit has a flush whose end it would not show.
 echo 0 >"$(sysfs cached)/queue/wbt_lat_usec"
 add_null path1 completion_nsec=$((1 * MS)) size=64
 add_null path3 completion_nsec=$((3 * MS)) size=64

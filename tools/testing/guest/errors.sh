@@ -98,6 +98,20 @@ medium_errors_count() {
 	reads_were 2
 }
 
+# The same blocks through a partition, which begins at sector 2048.
+errors_of_a_partition_are_its_disks_too() {
+	local -A part=() part_was=()
+	ours part_was "${scsi}1"
+	scsi_fails 2 1
+	after "$scsi" read_on "${scsi}1" skip=327
+	scsi_fails 0 0
+	reads_were 2
+	ours part "${scsi}1"
+	since part part_was
+	counted part read.ios=$((READS + 2)) read.sectors=$(((READS + 2) * 8))
+	same "errors of the partition" "${part[errors]}" 2
+}
+
 # A trace says how many there are: a window in the middle of reads, some of which fail.
 a_trace_has_the_same_errors() {
 	local reader found
@@ -160,13 +174,15 @@ stop=$(mktemp -u)
 add_null faulty submit_queues=2
 add_null under
 scsi=$(add_scsi 1 ndelay=1000000)
+sfdisk -q "/dev/$scsi" <<<"start=2048"
 # What one reader wants next can be merged with what the other wants.
 echo 2 | tee "$(sysfs "$scsi")/queue/nomerges" "$(sysfs faulty)/queue/nomerges" >/dev/null
 ktap_print_header
-ktap_set_plan 6
+ktap_set_plan 7
 ktap_test_result timeouts_are_errors timeouts_are_errors
 ktap_test_result put_back_requests_count_once put_back_requests_count_once
 ktap_test_result medium_errors_count medium_errors_count
+ktap_test_result errors_of_a_partition_are_its_disks_too errors_of_a_partition_are_its_disks_too
 ktap_test_result a_trace_has_the_same_errors a_trace_has_the_same_errors
 ktap_test_result scsi_timeouts_count_once scsi_timeouts_count_once
 ktap_test_result bios_that_fail_count_as_the_kernel_counts_them bios_that_fail_count_as_the_kernel_counts_them

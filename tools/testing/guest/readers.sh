@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What readers see while I/O runs on every CPU: numbers that only grow, and never more
-# busy time than time. Many readers at once, and a reader while the mode changes.
+# What readers see while I/O runs on every CPU: numbers that only grow, and no time by more
+# than the one that bounds it. Many readers at once, and a reader while the mode changes.
 . "$(dirname "$0")/lib.sh"
 
 readers_at_once() { # NUMBER-OF-READERS READS DEVICE...

@@ -2,14 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """watch.py NUMBER DEVICE...: reads the stat files so often, as fast as it can.
 
-Fails when a field of a device steps back, or when the busy time grows by more than
-the time that passes, between two reads or over all of them. Prints how many reads
-there were, and how many saw a change.
+Fails when a field of a device steps back, or when a time grows by more than the one that
+bounds it, as the ABI text has them, between two reads or over all of them. Prints how many
+reads there were, and how many saw a change.
 """
 
 import sys
 
-TIME, TICKS = 0, 1
+TICKS = 1
+# Each time, and what it grows by no more than.
+BOUNDS = [
+    ("io_ticks", 1, "time_ns", 0),
+    ("io_ticks", 1, "time_in_queue", 2),
+    ("device_ticks", 41, "io_ticks", 1),
+    ("device_ticks", 41, "device_time_in_queue", 42),
+]
 # No counters: the requests in flight, and those of them that the driver has.
 IN_FLIGHT = (3, 43)
 
@@ -18,9 +25,10 @@ def check(device, now, before):
     for field, (new, old) in enumerate(zip(now, before)):
         if new < old and field not in IN_FLIGHT:
             sys.exit(f"{device}: field {field} steps back from {old} to {new}")
-    busy, passed = now[TICKS] - before[TICKS], now[TIME] - before[TIME]
-    if busy > passed:
-        sys.exit(f"{device}: {busy} ns busy within {passed} ns")
+    for name, field, bound_name, bound in BOUNDS:
+        grown, room = now[field] - before[field], now[bound] - before[bound]
+        if grown > room:
+            sys.exit(f"{device}: {name} grows by {grown} ns, {bound_name} by {room} ns")
 
 
 def main():
