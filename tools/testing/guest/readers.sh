@@ -5,15 +5,18 @@
 . "$(dirname "$0")/lib.sh"
 
 readers_at_once() { # NUMBER-OF-READERS READS DEVICE...
-	local readers=$1 reads=$2 pids=() pid
+	local readers=$1 reads=$2 pids=() pid device
 	shift 2
 	for ((; readers > 0; readers--)); do
-		"$GUEST_DIR/watch.py" "$reads" "$@" &
-		pids+=($!)
+		for device; do
+			blkacct check --watch "$device" --reads "$reads" &
+			pids+=($!)
+		done
 	done
 	for pid in "${pids[@]}"; do
 		wait "$pid"
 	done
+	load_is_on "$@"
 }
 
 nothing_steps_back_under_load() {
@@ -40,16 +43,37 @@ nothing_steps_back_at_depth_1() {
 	no_anomalies disk
 }
 
-nothing_steps_back_while_the_mode_changes() {
-	local reader
-	start_load disk disk1
-	"$GUEST_DIR/watch.py" 2000 disk disk1 &
-	reader=$!
-	while kill -0 $reader 2>/dev/null; do
-		mode disk 1
-		mode disk 2
+# The tool wants mode 2 when it begins, and ends with 4 if it finds another.
+watch_once_in_mode_2() { # DEVICE READS
+	local status=4 said
+	while [ $status = 4 ]; do
+		status=0
+		said=$(blkacct check --watch "$1" --reads "$2" 2>&1) || status=$?
 	done
-	wait $reader
+	echo "$said"
+	return $status
+}
+
+# There is I/O in each mode before the next.
+nothing_steps_back_while_the_mode_changes() {
+	local readers=() reader device changes=0
+	start_load disk disk1
+	for device in disk disk1; do
+		watch_once_in_mode_2 $device $((BLKACCT_READS * 2)) &
+		readers+=($!)
+	done
+	while kill -0 "${readers[@]}" 2>/dev/null; do
+		mode disk $((1 + changes % 2))
+		load_is_on disk disk1
+		changes=$((changes + 1))
+	done
+	# For one that has yet to begin.
+	mode disk 2
+	for reader in "${readers[@]}"; do
+		wait "$reader"
+	done
+	echo "$changes changes of the mode"
+	[ $changes -ge 2 ]
 	stop_load
 	no_anomalies disk disk1
 }
