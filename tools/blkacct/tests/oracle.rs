@@ -2,7 +2,7 @@
 //! The sweep against a naive model on random I/O, and the allowed ranges against random clocks.
 
 use blkacct::oracle::{Oracle, Truth};
-use blkacct::source::{rwbs, Event, Group, Kind};
+use blkacct::source::{rwbs, Event, Group, Kind, On};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,8 @@ fn truth(ios: &[Io], since: u64, (from, to): (u64, u64), skew: u64, counted: (u6
         rwbs: rwbs::parse(b"R").unwrap(),
         sector: io as u64 * 8,
         sectors: 8,
+        on: On::default(),
+        failed: false,
     };
     let both = |(i, io): (usize, &Io)| {
         [

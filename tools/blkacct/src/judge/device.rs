@@ -111,7 +111,7 @@ fn slack(figures: &Figures, group: Group, skew: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::oracle::Oracle;
-    use crate::source::{rwbs, Event, Kind};
+    use crate::source::{rwbs, Event, Kind, On};
     use acct::wire::Stat;
 
     /// A read from 10 to 60, at the driver from 20 to 30 and, after a requeue, from 40 to 60.
@@ -132,6 +132,8 @@ mod tests {
                 rwbs,
                 sector: 8,
                 sectors: 8,
+                on: On::default(),
+                failed: false,
             });
         }
         oracle.finish()

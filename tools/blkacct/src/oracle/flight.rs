@@ -122,7 +122,7 @@ impl Flight {
             Kind::Merge => (Some(self.merge(group, event)), None),
             Kind::MergeOrGrow => (self.merge_or_grow(group, event), None),
             // It ends as any other.
-            Kind::Error => (None, None),
+            Kind::Error | Kind::Queue | Kind::GrowBack => (None, None),
             Kind::GrowFront => {
                 self.grow_front(group, event);
                 (None, None)

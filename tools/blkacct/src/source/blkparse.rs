@@ -14,7 +14,7 @@
 //! Times count from the start of blktrace, so they cannot be laid over a `stat` file.
 
 use super::scan::{self, Scan};
-use super::{rwbs, Dev, Event, Kind, Said};
+use super::{rwbs, Dev, Event, Kind, On, Said};
 
 /// Reads a line.
 pub fn line(line: &[u8], dev: Dev) -> Result<Said, &'static str> {
@@ -84,6 +84,8 @@ fn event(mut scan: Scan<'_>) -> Option<Said> {
         rwbs,
         sector,
         sectors,
+        on: On::default(),
+        failed: false,
     }))
 }
 

@@ -14,7 +14,7 @@ mod tracefs;
 
 pub use lines::{Lines, Next};
 pub use order::Reorder;
-pub use rwbs::{Group, Rwbs};
+pub use rwbs::{Group, Kept, Rwbs};
 pub use stream::{Evidence, Stream};
 
 /// A disk's device number.
@@ -41,12 +41,26 @@ pub enum Kind {
     Error,
     /// So many sectors from the request's start are complete.
     Complete,
+    /// A bio comes to the disk: what becomes of it follows, told of by the same task.
+    Queue,
     /// The request at this place is absorbed by the one that ends where it begins.
     Merge,
     /// A request at this place is absorbed, or else a bio joins the end of a request.
     MergeOrGrow,
     /// A bio joins the front of a request.
     GrowFront,
+    /// A bio joins the end of a request.
+    GrowBack,
+}
+
+/// Where an event was traced. Events of one CPU and task that follow each other are of one flow of
+/// control, or of an interrupt within it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct On {
+    /// The CPU.
+    pub cpu: u32,
+    /// The task that ran on it.
+    pub pid: u32,
 }
 
 /// One event of a trace.
@@ -62,6 +76,10 @@ pub struct Event {
     pub sector: u64,
     /// How many sectors it names; the end is a sector's number, too.
     pub sectors: u64,
+    /// Where it was traced.
+    pub on: On,
+    /// It names an error.
+    pub failed: bool,
 }
 
 /// What a line of a trace says.
@@ -89,6 +107,15 @@ pub enum Format {
 }
 
 impl Format {
+    /// Returns the event that ends a request. Where it is not [`Kind::Complete`], that one only
+    /// tells what the driver has done.
+    pub fn end(self) -> Kind {
+        match self {
+            Format::Ftrace | Format::PerfScript => Kind::Done,
+            Format::Blkparse => Kind::Complete,
+        }
+    }
+
     /// Reads one line; the error says what the line should have been.
     ///
     /// # Errors

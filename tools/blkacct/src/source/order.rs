@@ -55,7 +55,7 @@ impl Reorder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{rwbs, Kind};
+    use super::super::{rwbs, Kind, On};
     use super::*;
 
     fn event(time: u64, sector: u64) -> Event {
@@ -65,6 +65,8 @@ mod tests {
             rwbs: rwbs::parse(b"R").unwrap(),
             sector,
             sectors: 8,
+            on: On::default(),
+            failed: false,
         }
     }
 

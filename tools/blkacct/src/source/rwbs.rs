@@ -76,6 +76,21 @@ pub struct Rwbs {
     pub preflush: bool,
     /// The data must be on the medium at completion.
     pub fua: bool,
+    /// The letters that a request keeps from its start to its end.
+    pub kept: Kept,
+}
+
+/// Which of the letters behind the operation are there that the block layer never takes away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kept {
+    /// `S`; a flush sequence gets it if it lacks it.
+    pub sync: bool,
+    /// `A`, read ahead.
+    pub ahead: bool,
+    /// `M`, metadata.
+    pub meta: bool,
+    /// `U`, to be written whole or not at all.
+    pub atomic: bool,
 }
 
 /// Reads the letters; none for what the kernel does not write.
@@ -104,6 +119,12 @@ pub fn parse(word: &[u8]) -> Option<Rwbs> {
         group,
         preflush,
         fua: flags.first() == Some(&b'F'),
+        kept: Kept {
+            sync: flags.contains(&b'S'),
+            ahead: flags.contains(&b'A'),
+            meta: flags.contains(&b'M'),
+            atomic: flags.contains(&b'U'),
+        },
     })
 }
 

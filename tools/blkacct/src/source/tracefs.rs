@@ -17,7 +17,7 @@
 //! behind the 16 columns that hold the name.
 
 use super::scan::{self, Scan};
-use super::{rwbs, Dev, Event, Group, Kind, Said};
+use super::{rwbs, Dev, Event, Group, Kind, On, Said};
 
 /// Columns that both formats give the command's name.
 const COMM_WIDTH: usize = 16;
@@ -143,6 +143,8 @@ fn request(mut text: Scan<'_>, dev: Dev, kind: Kind, time: u64) -> Option<Said> 
         rwbs,
         sector,
         sectors,
+        on: On::default(),
+        failed: false,
     }))
 }
 
