@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `blkacct check`: from what is asked to what is printed.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{bail, Context};
 
 use crate::cli::{CheckArgs, FileFormat};
-use crate::exit::{Exit, NotAvailable};
+use crate::device;
+use crate::exit::Exit;
 use crate::invariants::{self, Violation};
 use crate::judge::{self, Reported};
 use crate::live;
@@ -16,7 +17,7 @@ use crate::oracle::{replay, Oracle, Truth};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::snapshot;
-use crate::source::{Dev, Evidence, Format, Stream};
+use crate::source::{Evidence, Format, Stream};
 use crate::watch;
 
 /// Runs the check.
@@ -93,7 +94,7 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let Some(disk) = &args.disk else {
         bail!("which disk? a trace has events of many; give --disk");
     };
-    let dev = device(disk, &args.root)?;
+    let dev = device::in_a_trace(&args.root, disk)?;
     let stat = match args.stat.as_slice() {
         [] => None,
         [before, after] => Some((snapshot::stat(before)?, snapshot::stat(after)?)),
@@ -181,25 +182,4 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     }
     let file = File::open(path).with_context(|| path.display().to_string())?;
     Ok(Box::new(file))
-}
-
-/// Finds the device number of a whole disk, given by name or by number.
-pub fn device(disk: &str, root: &Path) -> anyhow::Result<Dev> {
-    let numbers = |text: &str| {
-        let (major, minor) = text.trim().split_once([':', ','])?;
-        Some(Dev {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
-    };
-    if let Some(dev) = numbers(disk) {
-        return Ok(dev);
-    }
-    let path = root.join("sys/block").join(disk).join("dev");
-    let text = fs::read_to_string(&path).map_err(|_| {
-        NotAvailable(format!(
-            "{disk}: no such whole disk here; give its number as MAJOR:MINOR"
-        ))
-    })?;
-    numbers(&text).with_context(|| format!("{}: not a device number", path.display()))
 }

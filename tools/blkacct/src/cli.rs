@@ -36,8 +36,8 @@ pub enum Command {
 #[command(after_help = AFTER_STAT)]
 #[command(override_usage = "blkacct stat [OPTIONS] [DISK]... [INTERVAL [COUNT]]")]
 pub struct StatArgs {
-    /// Disks or partitions, all disks without one; then the seconds between reports, and their
-    /// number
+    /// Disks or partitions by name, path in /dev or MAJOR:MINOR, all disks without one; then the
+    /// seconds between reports, and their number
     #[arg(value_name = "DISK|INTERVAL|COUNT")]
     pub words: Vec<String>,
 
@@ -58,7 +58,7 @@ pub struct StatArgs {
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_LATENCY)]
 pub struct LatencyArgs {
-    /// A disk or a partition
+    /// A disk or a partition: a name, a path in /dev, or MAJOR:MINOR
     pub disk: String,
 
     /// Seconds between reports
@@ -86,7 +86,7 @@ pub struct LatencyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_PATHS)]
 pub struct PathsArgs {
-    /// A device that is made of others: dm-0, or /dev/mapper/NAME
+    /// A device that is made of others: dm-0, /dev/mapper/NAME, or MAJOR:MINOR
     pub device: String,
 
     /// Seconds between reports
@@ -120,7 +120,7 @@ pub struct CheckArgs {
           conflicts_with_all = ["live", "watch"])]
     pub format: FileFormat,
 
-    /// The whole disk to look at in a trace: a name, or MAJOR:MINOR
+    /// The whole disk to look at in a trace: a name, a path in /dev, or MAJOR:MINOR
     #[arg(long, value_name = "DISK", conflicts_with_all = ["live", "watch"])]
     pub disk: Option<String>,
 

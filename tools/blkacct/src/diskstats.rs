@@ -2,6 +2,8 @@
 //! What the kernel reports: a disk's line of `/proc/diskstats`
 //! (`Documentation/admin-guide/iostats.rst`).
 
+use crate::source::Dev;
+
 /// A disk's figures. Times are in ms, as the kernel gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Diskstats {
@@ -26,11 +28,13 @@ pub struct Classic {
     pub ms: u64,
 }
 
-/// Finds the line of `disk`; none if it is not there or lacks a field.
-pub fn parse(text: &str, disk: &str) -> Option<Diskstats> {
-    let line = text
-        .lines()
-        .find(|line| line.split_whitespace().nth(2) == Some(disk))?;
+/// Finds the line of a disk, by its number; none if it is not there or lacks a field.
+pub fn parse(text: &str, disk: Dev) -> Option<Diskstats> {
+    let is_of_disk = |line: &&str| {
+        let mut words = line.split_whitespace().map(str::parse);
+        (words.next(), words.next()) == (Some(Ok(disk.major)), Some(Ok(disk.minor)))
+    };
+    let line = text.lines().find(is_of_disk)?;
     let mut fields = line
         .split_whitespace()
         .skip(3)
@@ -58,9 +62,13 @@ mod tests {
     const TEXT: &str = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n   \
                         8       1 sda1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
+    fn disk(minor: u32) -> Dev {
+        Dev { major: 8, minor }
+    }
+
     #[test]
     fn finds_the_disk_and_not_its_partition() {
-        let stats = parse(TEXT, "sda").unwrap();
+        let stats = parse(TEXT, disk(0)).unwrap();
         assert_eq!(
             stats.groups[1],
             Classic {
@@ -74,11 +82,11 @@ mod tests {
             (9, 10, 11)
         );
         assert_eq!(stats.groups[2].ios, 12);
-        assert_eq!(parse(TEXT, "sdb"), None);
+        assert_eq!(parse(TEXT, disk(16)), None);
     }
 
     #[test]
     fn a_short_line_is_not_read() {
-        assert_eq!(parse("8 0 sda 1 2 3", "sda"), None);
+        assert_eq!(parse("8 0 sda 1 2 3", disk(0)), None);
     }
 }

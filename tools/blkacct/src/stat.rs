@@ -25,6 +25,10 @@ use crate::window::{Tally, Window};
 pub fn run(args: &StatArgs) -> anyhow::Result<()> {
     let mut names = args.words.clone();
     let times = Times::take_from(&mut names)?;
+    // One that goes later is told of, and no reason to leave the others.
+    for name in &names {
+        Device::find(&args.root, name)?;
+    }
     let mut watch = Watch::default();
     times.repeat(|| {
         let windows = watch.look(&devices(args, &names)?)?;

@@ -26,7 +26,7 @@ pub fn run(name: &str, args: &CheckArgs) -> anyhow::Result<Exit> {
     let device = Device::find(&args.root, name)?;
     device.in_mode_2()?;
     let mut out = io::stdout().lock();
-    watch(name, args.reads, || device.stat(), &mut out)
+    watch(&device.name, args.reads, || device.stat(), &mut out)
 }
 
 fn watch(

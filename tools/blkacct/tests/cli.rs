@@ -215,7 +215,7 @@ fn what_is_not_here_is_not_available() {
     ])
     .assert()
     .code(4)
-    .stderr(contains("give its number as MAJOR:MINOR"));
+    .stderr(contains("of a trace from elsewhere, MAJOR:MINOR"));
     check(&["--root", root, "--live", "sda"]).assert().code(4);
 }
 

@@ -58,6 +58,7 @@ fn root() -> TempDir {
 
 fn replace(root: &Path, file: &str, text: &str) {
     let new = root.join(format!("{file}.new"));
+    fs::create_dir_all(new.parent().unwrap()).unwrap();
     fs::write(&new, text).unwrap();
     fs::rename(&new, root.join(file)).unwrap();
 }
@@ -116,6 +117,33 @@ fn a_window_is_checked() {
     );
     assert_eq!(written("events/block/block_rq_merge/enable"), "1");
     assert_eq!(written("tracing_on"), "0");
+}
+
+#[test]
+fn a_disk_may_be_named_by_its_path_or_its_number_or_with_a_slash() {
+    let root = root();
+    let block = root.path().join("sys/block");
+    fs::rename(block.join("sda"), block.join("cciss!c0d0")).unwrap();
+    replace(root.path(), "sys/block/cciss!c0d0/dev", "104:0\n");
+    let line = " 104       0 cciss/c0d0 1 2 3 4 5 6 7 8 9 10 11 0 0 0 0 0 0\n";
+    replace(root.path(), "proc/diskstats", line);
+    let arg = root.path().to_str().unwrap();
+    let more = ["--root", arg, "--instance", "mine", "--seconds", "1"];
+    for name in ["cciss!c0d0", "cciss/c0d0", "/dev/cciss/c0d0", "104:0"] {
+        // The reports do not change, which is found out after the window only.
+        check(&[&["--live", name], &more[..]].concat())
+            .assert()
+            .code(1)
+            .stderr(contains("stat: its time does not advance"));
+    }
+    replace(root.path(), "sys/block/cciss!c0d0/p1/dev", "104:1\n");
+    replace(root.path(), "sys/block/cciss!c0d0/p1/partition", "1\n");
+    check(&[&["--live", "104:1"], &more[..]].concat())
+        .assert()
+        .code(4)
+        .stderr(contains(
+            "104:1: a partition, and a trace names only disks: give cciss/c0d0",
+        ));
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod fake;
 #[path = "common/lines.rs"]
 mod lines;
 
+use std::fs;
+
 use fake::{squeeze, Fake};
 use lines::{after, before, Line};
 
@@ -100,6 +102,39 @@ fn stat_leaves_out_what_is_not_asked_for_or_not_in_mode_2() {
 }
 
 #[test]
+fn every_command_takes_every_name_of_a_device() {
+    let fake = Fake::new();
+    fake.device("cciss!c0d0", &before().text());
+    fake.no_latency("cciss!c0d0");
+    fake.put("cciss!c0d0/dev", "104:0\n");
+    fake.put("cciss!c0d0/slaves/cciss!c0d0/dev", "104:0\n");
+    let by_id = fake.path().join("dev/disk/by-id");
+    fs::create_dir_all(&by_id).unwrap();
+    fs::create_dir(fake.path().join("dev/cciss")).unwrap();
+    fs::write(fake.path().join("dev/cciss/c0d0"), "").unwrap();
+    std::os::unix::fs::symlink("../../cciss/c0d0", by_id.join("scsi-1")).unwrap();
+    for name in [
+        "cciss/c0d0",
+        "cciss!c0d0",
+        "/dev/cciss/c0d0",
+        "/dev/disk/by-id/scsi-1",
+        "104:0",
+    ] {
+        for command in ["stat", "latency", "paths"] {
+            let (code, out, errors) = fake.run(&[command, name]);
+            assert_eq!((code, errors.as_str()), (0, ""), "{command} {name}");
+            assert!(out.contains("cciss/c0d0 "), "{out}");
+        }
+        let (code, _, errors) = fake.run(&["check", "--watch", name]);
+        assert_eq!(code, 1);
+        assert!(
+            errors.contains("cciss/c0d0: the time in stat stands still"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
 fn nothing_to_show_is_status_4_with_the_fix() {
     let fake = Fake::new();
     fake.put("sda/blkacct/iostats", "1\n");
@@ -110,7 +145,8 @@ fn nothing_to_show_is_status_4_with_the_fix() {
             "no device is in mode 2: echo 2 > /sys/block/DISK/queue/iostats",
         ),
         (&["stat", "sda"], "sda: iostats is 1, not 2: echo 2 > "),
-        (&["stat", "sdz"], "no such disk or partition"),
+        (&["stat", "sdz"], "sdz: no such disk or partition"),
+        (&["stat", "sda", "8:7"], "8:7: no such disk or partition"),
         (&["latency", "sda"], "sda: iostats is 1, not 2: echo 2 > "),
         (&["latency", "sdz"], "no such disk or partition"),
         (&["paths", "sda"], "no device below it"),

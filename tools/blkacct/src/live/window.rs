@@ -13,16 +13,15 @@ use anyhow::{bail, Context};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::instance::Instance;
-use crate::check;
 use crate::cli::CheckArgs;
-use crate::device::Device;
+use crate::device::{self, Device};
 use crate::diskstats::{self, Diskstats};
 use crate::invariants::{self, Violation};
 use crate::judge::Reported;
 use crate::oracle::{Oracle, Truth};
 use crate::progress::Progress;
 use crate::snapshot;
-use crate::source::{Evidence, Format, Stream};
+use crate::source::{Dev, Evidence, Format, Stream};
 
 /// How long the trace runs before the window: I/O in flight when it begins should be over by then.
 const LEAD: Duration = Duration::from_millis(100);
@@ -36,8 +35,9 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// [`crate::exit::NotAvailable`] if the module, the mode or tracefs is missing; a signal; what the
 /// system says.
 pub fn run(disk: &str, args: &CheckArgs) -> anyhow::Result<(Truth, Evidence, Reported)> {
-    let dev = check::device(disk, &args.root)?;
-    let files = Files::find(disk, &args.root)?;
+    let device = Device::find_disk(&args.root, disk)?;
+    let dev = device::in_a_trace(&args.root, disk)?;
+    let files = Files::of(&device, dev, &args.root)?;
     let stop = catch_signals()?;
     let instance = Instance::new(&args.root, args.instance.as_deref())?;
     instance.start(dev, args.buffer_kb)?;
@@ -131,7 +131,7 @@ impl Reads {
 
 /// Where the reports are.
 struct Files {
-    disk: String,
+    disk: Dev,
     stat: PathBuf,
     anomalies: PathBuf,
     diskstats: PathBuf,
@@ -149,11 +149,10 @@ struct Edge {
 }
 
 impl Files {
-    fn find(disk: &str, root: &Path) -> anyhow::Result<Self> {
-        let device = Device::find(root, disk)?;
+    fn of(device: &Device, disk: Dev, root: &Path) -> anyhow::Result<Self> {
         device.in_mode_2()?;
         Ok(Files {
-            disk: disk.to_owned(),
+            disk,
             stat: device.file("stat"),
             anomalies: device.file("anomalies"),
             diskstats: root.join("proc/diskstats"),
@@ -169,8 +168,10 @@ impl Files {
         let took_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let text = fs::read_to_string(&self.diskstats)
             .with_context(|| self.diskstats.display().to_string())?;
-        let diskstats = diskstats::parse(&text, &self.disk)
-            .with_context(|| format!("{}: no line of {}", self.diskstats.display(), self.disk))?;
+        let diskstats = diskstats::parse(&text, self.disk).with_context(|| {
+            let Dev { major, minor } = self.disk;
+            format!("{}: no line of {major} {minor}", self.diskstats.display())
+        })?;
         Ok(Edge {
             stat,
             took_ns,
