@@ -2,8 +2,11 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use crate::sample::interval;
 
 /// Nanosecond-exact block I/O accounting, and the proof of it.
 #[derive(Debug, Parser)]
@@ -62,8 +65,8 @@ pub struct LatencyArgs {
     pub disk: String,
 
     /// Seconds between reports
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub interval: Option<u64>,
+    #[arg(value_parser = interval)]
+    pub interval: Option<Duration>,
 
     /// Number of reports
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -90,8 +93,8 @@ pub struct PathsArgs {
     pub device: String,
 
     /// Seconds between reports
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub interval: Option<u64>,
+    #[arg(value_parser = interval)]
+    pub interval: Option<Duration>,
 
     /// Number of reports
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]

@@ -104,6 +104,16 @@ impl Device {
         self.is_partition() && file_name(&self.disk) == disk
     }
 
+    /// Returns its directory in sysfs.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns its disk's directory in sysfs, which is its own if it is a disk.
+    pub fn disk_dir(&self) -> &Path {
+        &self.disk
+    }
+
     /// Returns the path of one of the module's files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.dir.join("blkacct").join(name)

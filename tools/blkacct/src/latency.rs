@@ -3,16 +3,18 @@
 
 use std::io::{self, Write};
 
-use acct::hist::{Counts, Latency};
+use acct::hist::Counts;
 use acct::sgrp::StatGroup;
 use anyhow::{bail, Context};
 use serde::Serialize;
 
 use crate::cli::LatencyArgs;
 use crate::device::Device;
-use crate::histogram::{self, Summary, PERCENTILES};
-use crate::repeat::Times;
-use crate::table::{align, duration};
+use crate::exit::NotAvailable;
+use crate::figures::histogram::{self, Summary, PERCENTILES};
+use crate::figures::Gap;
+use crate::sample::{Choice, Latencies, Live, Paced, Sample, Source, Times};
+use crate::show::table::{align, duration};
 
 /// Columns of the longest bar.
 const WIDTH: u64 = 40;
@@ -24,41 +26,57 @@ const WIDTH: u64 = 40;
 /// [`crate::exit::NotAvailable`] if the device is not in mode 2; a bio-based device, which has no
 /// histograms.
 pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
-    let device = Device::find(&args.root, &args.disk)?;
+    let name = Device::find(&args.root, &args.disk)?.name;
     let times = Times {
         interval: args.interval,
         count: args.count,
     };
-    let mut before = [Latency::default(); StatGroup::COUNT];
-    times.repeat(|| {
-        device.in_mode_2()?;
-        let after = read(&device)?;
-        let sides = sides(&before, &after);
+    let choice = Choice {
+        names: vec![name.clone()],
+        ..Choice::default()
+    };
+    let mut source = Paced::new(Live::new(&args.root, choice, true), times);
+    let mut last: Option<Sample> = None;
+    while let Some(sample) = source.next()? {
+        let after = latencies(&sample, &name)?;
+        let before = match &last {
+            None => Some(Latencies::default()),
+            Some(last) => match Gap::between(last, &sample, &name) {
+                Ok((before, _)) => Some(before.latencies.clone()),
+                Err(gap) => {
+                    eprintln!("blkacct: {name}: {gap}");
+                    None
+                }
+            },
+        };
+        let sides = before
+            .map(|before| sides(&before, after))
+            .unwrap_or_default();
         let mut out = io::stdout().lock();
         if args.json {
             serde_json::to_writer(&mut out, &sides.iter().map(row).collect::<Vec<_>>())?;
             writeln!(out)?;
         } else {
-            table(&mut out, &device.name, &sides, args.histogram)?;
+            table(&mut out, &name, &sides, args.histogram)?;
         }
-        before = after;
-        out.flush().context("standard output")
-    })
+        out.flush().context("standard output")?;
+        last = Some(sample);
+    }
+    Ok(())
 }
 
-fn read(device: &Device) -> anyhow::Result<[Latency; StatGroup::COUNT]> {
-    let mut all = [Latency::default(); StatGroup::COUNT];
-    for group in StatGroup::ALL {
-        let Some(latency) = device.latency(group)? else {
-            bail!(
-                "{}: a bio-based device has no histograms: its driver tells the time of one I/O in jiffies only; \
-                 `blkacct stat` has its mean",
-                device.name
-            );
-        };
-        all[group.index()] = latency;
+/// Returns the histograms of a device that has some.
+fn latencies<'a>(sample: &'a Sample, name: &str) -> anyhow::Result<&'a Latencies> {
+    let gone = || NotAvailable(format!("{name}: gone"));
+    let device = sample.device(name).ok_or_else(gone)?;
+    device.counters()?;
+    if device.latencies.are_none() {
+        bail!(
+            "{name}: a bio-based device has no histograms: its driver tells the time of one I/O \
+             in jiffies only; `blkacct stat` has its mean"
+        );
     }
-    Ok(all)
+    Ok(&device.latencies)
 }
 
 /// A histogram that is not empty.
@@ -70,10 +88,13 @@ struct Side {
 }
 
 /// Returns what was counted from `before` to `after`.
-fn sides(before: &[Latency], after: &[Latency]) -> Vec<Side> {
+fn sides(before: &Latencies, after: &Latencies) -> Vec<Side> {
     let mut sides = Vec::new();
     for group in StatGroup::ALL {
-        let (a, b) = (&before[group.index()], &after[group.index()]);
+        let Some(b) = after.of(group) else {
+            continue;
+        };
+        let a = before.of(group).copied().unwrap_or_default();
         let device = b.device.map(|after| (a.device.unwrap_or_default(), after));
         let both = [("total", Some((a.total, b.total))), ("device", device)];
         for (name, counts) in both {

@@ -4,10 +4,11 @@
 //! | layer | modules |
 //! |---|---|
 //! | what is asked | [`cli`], [`exit`] |
-//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`]; [`repeat`] |
+//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`] |
+//! | what is shown | [`sample`]s of devices, [`figures`] made of them, [`show`] prints |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
-//! | what is reported | [`device`], [`snapshot`], [`diskstats`]; [`window`], [`histogram`] |
+//! | what is reported | [`device`], [`snapshot`], [`diskstats`] |
 //! | the verdict | [`judge`], [`invariants`], [`report`] |
 
 pub mod check;
@@ -15,7 +16,7 @@ pub mod cli;
 pub mod device;
 pub mod diskstats;
 pub mod exit;
-pub mod histogram;
+pub mod figures;
 pub mod invariants;
 pub mod judge;
 pub mod latency;
@@ -23,14 +24,13 @@ pub mod live;
 pub mod oracle;
 pub mod paths;
 pub mod progress;
-pub mod repeat;
 pub mod report;
+pub mod sample;
+pub mod show;
 pub mod snapshot;
 pub mod source;
 pub mod stat;
-pub mod table;
 pub mod watch;
-pub mod window;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `blkacct paths`: the devices below a stacked one, side by side.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use acct::hist::Counts;
 use acct::sgrp::StatGroup;
-use acct::wire::Stat;
 use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::PathsArgs;
-use crate::device::{is_gone, Device};
+use crate::device::Device;
 use crate::exit::NotAvailable;
-use crate::histogram;
-use crate::invariants;
-use crate::repeat::Times;
-use crate::table::{align, dash, duration, ratio};
-use crate::window::{Tally, Window};
+use crate::figures::{histogram, Tally, Window};
+use crate::sample::{Choice, DeviceSample, Live, Paced, Sample, Source, Times};
+use crate::show::table::{align, dash, duration, ratio};
 
 /// Runs the command.
 ///
@@ -25,39 +21,20 @@ use crate::window::{Tally, Window};
 ///
 /// [`NotAvailable`] if the device has nothing below it, or is not in mode 2; what the system says.
 pub fn run(args: &PathsArgs) -> anyhow::Result<()> {
-    let upper = Device::find(&args.root, &args.device)?;
+    let upper = Device::find(&args.root, &args.device)?.name;
     let times = Times {
         interval: args.interval,
         count: args.count,
     };
-    let mut last = BTreeMap::new();
-    times.repeat(|| {
-        let names = upper.below();
-        if names.is_empty() {
-            let name = &upper.name;
-            return Err(NotAvailable(format!("{name}: no device below it: not dm or md?")).into());
-        }
-        upper.in_mode_2()?;
-        let mut report = Report::default();
-        let mut now = BTreeMap::new();
-        for name in names.iter().chain([&upper.name]) {
-            let read = Device::find(&args.root, name)
-                .map_err(anyhow::Error::from)
-                .and_then(|device| read(&device));
-            match read {
-                Ok(after) => {
-                    let line = Line::new(name, last.get(name), &after);
-                    report.lines.push(line);
-                    now.insert(name.clone(), after);
-                }
-                Err(error) if error.is::<NotAvailable>() || is_gone(&error) => {
-                    report.left_out.push(format!("{error:#}"));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        last = now;
-        report.share(&upper.name);
+    let choice = Choice {
+        names: vec![upper.clone()],
+        partitions: false,
+        below: true,
+    };
+    let mut source = Paced::new(Live::new(&args.root, choice, true), times);
+    let mut last = None;
+    while let Some(sample) = source.next()? {
+        let report = Report::new(&upper, last.as_ref(), &sample)?;
         let mut out = io::stdout().lock();
         if args.json {
             serde_json::to_writer(&mut out, &report)?;
@@ -65,22 +42,19 @@ pub fn run(args: &PathsArgs) -> anyhow::Result<()> {
         } else {
             report.table(&mut out)?;
         }
-        out.flush().context("standard output")
-    })
+        out.flush().context("standard output")?;
+        last = Some(sample);
+    }
+    Ok(())
 }
 
-/// `stat`, and the times at the driver of all I/O, if they are counted.
-type Read = (Stat, Option<Counts>);
-
-fn read(device: &Device) -> anyhow::Result<Read> {
-    device.in_mode_2()?;
-    let stat = device.stat()?;
-    let mut groups = Vec::new();
-    for group in StatGroup::ALL.into_iter().filter(|&group| is_io(group)) {
-        groups.extend(device.latency(group)?.and_then(|latency| latency.device));
-    }
-    let counts = (!groups.is_empty()).then(|| histogram::sum(groups.iter()));
-    Ok((stat, counts))
+/// Returns the times at the driver of all I/O, if they are counted.
+fn at_driver(device: &DeviceSample) -> Option<Counts> {
+    let groups = StatGroup::ALL.into_iter().filter(|&group| is_io(group));
+    let counts: Vec<Counts> = groups
+        .filter_map(|group| device.latencies.of(group)?.device)
+        .collect();
+    (!counts.is_empty()).then(|| histogram::sum(counts.iter()))
 }
 
 /// What is I/O of a path's user: all but the flushes that the block layer makes itself.
@@ -103,7 +77,7 @@ struct Report {
 }
 
 /// One device; times are in ns.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Line {
     device: String,
     interval_ns: Option<u64>,
@@ -121,28 +95,31 @@ struct Line {
 }
 
 impl Line {
-    fn new(name: &str, before: Option<&Read>, after: &Read) -> Self {
-        let before = before.filter(|(stat, _)| !invariants::steps_back(stat, &after.0));
-        let window = Window::new(before.map(|(stat, _)| stat), &after.0);
+    /// A device over the time between two samples, or up to the second; one whose samples do not
+    /// compare has no more than its name.
+    fn new(before: Option<&DeviceSample>, after: &DeviceSample, window: Option<&Window>) -> Self {
+        let mut line = Line {
+            device: after.identity.name.clone(),
+            ..Line::default()
+        };
+        let Some(window) = window else {
+            return line;
+        };
         let (grown, io): (_, Tally) = (window.grown(), window.tally(is_io));
-        let counts = after.1.map(|after| {
-            let before = before.and_then(|(_, counts)| *counts);
+        let counts = at_driver(after).map(|after| {
+            let before = before.and_then(at_driver);
             histogram::grown(&before.unwrap_or_default(), &after)
         });
-        Line {
-            device: name.to_owned(),
-            interval_ns: window.interval_ns,
-            ios: io.ios,
-            share_ppm: None,
-            bytes: window.tally(moves_data).sectors.saturating_mul(512),
-            latency: io.latency(),
-            q2d: io.q2d(),
-            d2c: io.d2c(),
-            d2c_p99: counts.and_then(|counts| histogram::percentile(&counts, 9900)),
-            device_in_flight: grown.device.map(|device| device.in_flight),
-            errors: grown.errors,
-            requeues: grown.device.map(|device| device.requeues),
-        }
+        line.interval_ns = window.interval_ns;
+        line.ios = io.ios;
+        line.bytes = window.tally(moves_data).sectors.saturating_mul(512);
+        line.latency = io.latency();
+        (line.q2d, line.d2c) = (io.q2d(), io.d2c());
+        line.d2c_p99 = counts.and_then(|counts| histogram::percentile(&counts, 9900));
+        line.device_in_flight = grown.device.map(|device| device.in_flight);
+        line.errors = grown.errors;
+        line.requeues = grown.device.map(|device| device.requeues);
+        line
     }
 
     fn row(&self) -> Vec<String> {
@@ -168,6 +145,44 @@ impl Line {
 }
 
 impl Report {
+    fn new(upper: &str, last: Option<&Sample>, now: &Sample) -> anyhow::Result<Self> {
+        let gone = || NotAvailable(format!("{upper}: gone"));
+        let top = now.device(upper).ok_or_else(gone)?;
+        let slaves = &top.identity.slaves;
+        if slaves.is_empty() {
+            return Err(NotAvailable(format!("{upper}: no device below it: not dm or md?")).into());
+        }
+        top.counters()?;
+        let mut report = Report::default();
+        let legs = slaves.iter().filter_map(|name| now.device(name));
+        for device in legs.chain([top]) {
+            let name = &device.identity.name;
+            let stat = match device.counters() {
+                Ok(stat) => stat,
+                Err(error) => {
+                    report.left_out.push(error.to_string());
+                    continue;
+                }
+            };
+            let window = match last {
+                None => Some(Window::new(None, stat)),
+                Some(last) => match Window::between(last, now, name) {
+                    Ok(window) => Some(window),
+                    Err(gap) => {
+                        report.left_out.push(format!("{name}: {gap}"));
+                        None
+                    }
+                },
+            };
+            let before = last.and_then(|last| last.device(name));
+            report
+                .lines
+                .push(Line::new(before, device, window.as_ref()));
+        }
+        report.share(upper);
+        Ok(report)
+    }
+
     /// Fills in what part of the I/O of all paths each has.
     fn share(&mut self, upper: &str) {
         let paths = self.lines.iter_mut().filter(|line| line.device != upper);

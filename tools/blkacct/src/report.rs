@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::judge::{Field, Unit};
 use crate::oracle::models::Said;
-use crate::table::{align, dash, fraction};
+use crate::show::table::{align, dash, fraction};
 
 /// A run and its verdict.
 #[derive(Debug, Serialize)]

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `blkacct stat`: where the time of each device goes.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use acct::sgrp::Classic;
-use acct::wire::Stat;
 use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::StatArgs;
-use crate::device::{is_gone, Device};
+use crate::device::Device;
 use crate::exit::NotAvailable;
-use crate::invariants;
-use crate::repeat::Times;
-use crate::table::{align, dash, ratio};
-use crate::window::{Tally, Window};
+use crate::figures::{Tally, Window};
+use crate::sample::{Choice, Live, Paced, Sample, Source, Times};
+use crate::show::table::{align, dash, ratio};
 
 /// Runs the command.
 ///
@@ -29,99 +26,80 @@ pub fn run(args: &StatArgs) -> anyhow::Result<()> {
     for name in &names {
         Device::find(&args.root, name)?;
     }
-    let mut watch = Watch::default();
-    times.repeat(|| {
-        let windows = watch.look(&devices(args, &names)?)?;
+    let choice = Choice {
+        names,
+        partitions: args.all,
+        below: false,
+    };
+    let mut source = Paced::new(Live::new(&args.root, choice, false), times);
+    let mut last = None;
+    while let Some(sample) = source.next()? {
+        let rows = rows(last.as_ref(), &sample)?;
         let mut out = io::stdout().lock();
         if args.json {
-            json(&mut out, &windows)?;
+            json(&mut out, &rows)?;
         } else {
-            table(&mut out, &windows)?;
+            table(&mut out, &rows)?;
         }
-        out.flush().context("standard output")
-    })
-}
-
-/// Returns the devices to look at, those out of mode 2 included.
-fn devices(args: &StatArgs, names: &[String]) -> anyhow::Result<Vec<Device>> {
-    let mut devices = Device::all(&args.root);
-    if names.is_empty() {
-        devices.retain(|device| args.all || !device.is_partition());
-        return Ok(devices);
+        out.flush().context("standard output")?;
+        last = Some(sample);
     }
-    let mut wanted = Vec::new();
-    for name in names {
-        let named = Device::find(&args.root, name).map(|device| device.name);
-        let name = named.unwrap_or_else(|_| name.clone());
-        let parts = devices
-            .iter()
-            .filter(|device| device.name == name || (args.all && device.is_on(&name)));
-        wanted.extend(parts.cloned());
-    }
-    Ok(wanted)
+    Ok(())
 }
 
-/// The devices that are looked at, with what was last read of each.
-#[derive(Default)]
-struct Watch {
-    last: BTreeMap<String, Stat>,
-}
+/// A device in mode 2, and what happened on it; none if nothing is known of the time.
+type Row<'a> = (&'a str, Option<Window>);
 
-impl Watch {
-    /// Reads all devices that are in mode 2. One that was there before and is not any more is named
-    /// on standard error.
-    fn look(&mut self, devices: &[Device]) -> anyhow::Result<Vec<(String, Window)>> {
-        let mut windows = Vec::new();
-        let mut now = BTreeMap::new();
-        let mut refusal = None;
-        for device in devices {
-            let read = device.in_mode_2().and_then(|()| device.stat());
-            let stat = match read {
-                Ok(stat) => stat,
-                Err(error) if error.is::<NotAvailable>() || is_gone(&error) => {
-                    if self.last.contains_key(&device.name) {
-                        eprintln!("blkacct: {error:#}");
-                    }
-                    refusal.get_or_insert(error);
-                    continue;
+/// Returns what happened on each device. One that was there before and is not any more is named on
+/// standard error.
+fn rows<'a>(last: Option<&Sample>, now: &'a Sample) -> anyhow::Result<Vec<Row<'a>>> {
+    let mut rows = Vec::new();
+    let mut refusal = None;
+    for device in &now.devices {
+        let name = device.identity.name.as_str();
+        let stat = match device.counters() {
+            Ok(stat) => stat,
+            Err(error) => {
+                let before = last.and_then(|last| last.device(name));
+                if before.is_some_and(|before| before.stat.is_some()) {
+                    eprintln!("blkacct: {error}");
                 }
-                Err(error) => return Err(error),
-            };
-            let mut before = self.last.remove(&device.name);
-            if before.is_some_and(|before| invariants::steps_back(&before, &stat)) {
-                eprintln!("blkacct: {}: another device has this name now", device.name);
-                before = None;
+                refusal.get_or_insert(error);
+                continue;
             }
-            let window = match &before {
-                Some(before) => Window::new(Some(before), &stat),
-                None => Window::since_mode_2(device.counted_ns(), &stat),
-            };
-            windows.push((device.name.clone(), window));
-            now.insert(device.name.clone(), stat);
-        }
-        for name in self
-            .last
-            .keys()
-            .filter(|name| !devices.iter().any(|d| d.name == **name))
-        {
-            eprintln!("blkacct: {name}: gone");
-        }
-        self.last = now;
-        if windows.is_empty() {
-            return Err(match (refusal, devices) {
-                // What one device lacks says all about it; of many, one does for an example.
-                (Some(error), [_]) => error,
-                (Some(_), _) => NotAvailable(
-                    "no device is in mode 2: echo 2 > /sys/block/DISK/queue/iostats, \
-                     with the module loaded (modprobe blkacct)"
-                        .to_owned(),
-                )
-                .into(),
-                (None, _) => NotAvailable("no such disk or partition".to_owned()).into(),
-            });
-        }
-        Ok(windows)
+        };
+        let Some(last) = last else {
+            rows.push((name, Some(Window::since_mode_2(device.counted_ns, stat))));
+            continue;
+        };
+        let window = match Window::between(last, now, name) {
+            Ok(window) => Some(window),
+            Err(gap) => {
+                eprintln!("blkacct: {name}: {gap}");
+                None
+            }
+        };
+        rows.push((name, window));
     }
+    for device in last.iter().flat_map(|last| &last.devices) {
+        if now.device(&device.identity.name).is_none() {
+            eprintln!("blkacct: {}: gone", device.identity.name);
+        }
+    }
+    if rows.is_empty() {
+        return Err(match (refusal, &now.devices[..]) {
+            // What one device lacks says all about it; of many, one does for an example.
+            (Some(error), [_]) => error,
+            (Some(_), _) => NotAvailable(
+                "no device is in mode 2: echo 2 > /sys/block/DISK/queue/iostats, \
+                 with the module loaded (modprobe blkacct)"
+                    .to_owned(),
+            ),
+            (None, _) => NotAvailable("no such disk or partition".to_owned()),
+        }
+        .into());
+    }
+    Ok(rows)
 }
 
 const HEADS: [&str; 15] = [
@@ -129,10 +107,19 @@ const HEADS: [&str; 15] = [
     "w_q2d", "w_d2c", "%idlq", "errors", "requeues",
 ];
 
-fn table(out: &mut impl Write, windows: &[(String, Window)]) -> io::Result<()> {
-    let rows = windows.iter().map(|(name, window)| row(name, window));
+fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let rows = rows.iter().map(|(name, window)| match window {
+        Some(window) => row(name, window),
+        None => unknown(name),
+    });
     align(out, &HEADS, rows.collect())?;
     writeln!(out)
+}
+
+fn unknown(name: &str) -> Vec<String> {
+    let mut row = vec![name.to_owned()];
+    row.resize(HEADS.len(), "-".to_owned());
+    row
 }
 
 fn row(name: &str, window: &Window) -> Vec<String> {
@@ -167,7 +154,7 @@ fn row(name: &str, window: &Window) -> Vec<String> {
 
 /// One device in JSON. All times are in ns.
 #[derive(Serialize)]
-struct Row<'a> {
+struct Object<'a> {
     device: &'a str,
     time_ns: u64,
     interval_ns: Option<u64>,
@@ -186,12 +173,13 @@ struct Row<'a> {
     requeues: Option<u64>,
 }
 
-fn json(out: &mut impl Write, windows: &[(String, Window)]) -> io::Result<()> {
-    let rows: Vec<Row> = windows
+fn json(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let rows: Vec<Object> = rows
         .iter()
+        .filter_map(|(name, window)| Some((name, window.as_ref()?)))
         .map(|(name, window)| {
             let grown = window.grown();
-            Row {
+            Object {
                 device: name,
                 time_ns: grown.time_ns,
                 interval_ns: window.interval_ns,

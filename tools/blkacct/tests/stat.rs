@@ -29,6 +29,7 @@ fn stat_shows_the_time_since_mode_2_and_then_each_interval() {
             "sda 25.00 12.50 10.00 0.22 2.25 6.000 2.000 4.000 6.000 4.000 2.000 2.50 1 2"
         ]
     );
+    fake.put("sda/blkacct/counted_ns", "42000000000\n");
     fake.answer("sda", &after().text());
     assert_eq!(
         run.report(),

@@ -5,7 +5,9 @@ use acct::sgrp::{Classic, StatGroup};
 use acct::wire::{DeviceSide, Group, Stat};
 use serde::Serialize;
 
-use crate::table::ratio;
+use super::Gap;
+use crate::sample::Sample;
+use crate::show::table::ratio;
 
 /// The difference of two reads.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,16 @@ impl Window {
             interval_ns: counted_ns,
             ..Window::new(None, after)
         }
+    }
+
+    /// Returns what happened on a device between two samples.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing is known of it.
+    pub fn between(before: &Sample, after: &Sample, name: &str) -> Result<Self, Gap> {
+        let (a, b) = Gap::between(before, after, name)?;
+        Gap::of_device(a, b).map(|(a, b)| Window::new(Some(a), b))
     }
 
     /// Returns what happened from `before` to `after`, or up to `after` since mode 2 began.

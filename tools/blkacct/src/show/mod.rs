@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0
+//! How figures are printed.
+
+pub mod table;
