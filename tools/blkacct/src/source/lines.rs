@@ -62,6 +62,11 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Returns what has been read of a line that has no end yet.
+    pub fn pending(&self) -> &[u8] {
+        &self.buffer[self.from..self.to]
+    }
+
     /// Whether the source stopped in the middle of a line.
     pub fn is_cut(&self) -> bool {
         self.from != self.to

@@ -5,17 +5,24 @@
 //! more than a line (order, identity, accounting) happens behind this module.
 
 mod blkparse;
+mod block;
+mod context;
+mod evidence;
+mod ftrace;
 mod lines;
 mod order;
+mod perf;
 pub mod rwbs;
 mod scan;
+mod sniff;
 mod stream;
-mod tracefs;
+mod totals;
 
+pub use evidence::{Evidence, Kinds};
 pub use lines::{Lines, Next};
 pub use order::Reorder;
 pub use rwbs::{Group, Kept, Rwbs};
-pub use stream::{Evidence, Stream};
+pub use stream::Stream;
 
 /// A disk's device number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +92,15 @@ pub struct Event {
 /// What a line of a trace says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// Nothing that matters: a comment, another event, another device.
+    /// Nothing that matters: a comment, a header, a frame of a stack.
     Nothing,
+    /// Another event, or another device: it tells that the trace goes on at that time.
+    Elsewhere {
+        /// When, in ns of the trace's clock.
+        time: u64,
+        /// What happens, if that is known.
+        kind: Option<Kind>,
+    },
     /// An event of the disk.
     Event(Event),
     /// So many events were lost; zero if the trace does not say how many.
@@ -95,10 +109,19 @@ pub enum Said {
     Over,
 }
 
+/// Why a line is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It is not of the format; what the format has there.
+    Expected(&'static str),
+    /// It is, in a form that is not read: why, and what to do.
+    Refused(&'static str),
+}
+
 /// The text formats of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `trace` and `trace_pipe` of tracefs.
+    /// `trace` and `trace_pipe` of tracefs, `trace-cmd report`.
     Ftrace,
     /// `perf script`.
     PerfScript,
@@ -107,6 +130,15 @@ pub enum Format {
 }
 
 impl Format {
+    /// Returns the name that `--format` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Ftrace => "ftrace",
+            Format::PerfScript => "perf-script",
+            Format::Blkparse => "blkparse",
+        }
+    }
+
     /// Returns the event that ends a request. Where it is not [`Kind::Complete`], that one only
     /// tells what the driver has done.
     pub fn end(self) -> Kind {
@@ -116,15 +148,15 @@ impl Format {
         }
     }
 
-    /// Reads one line; the error says what the line should have been.
+    /// Reads one line.
     ///
     /// # Errors
     ///
     /// A line that looks like an event of the format but cannot be read.
-    pub fn parse(self, line: &[u8], dev: Dev) -> Result<Said, &'static str> {
+    pub fn parse(self, line: &[u8], dev: Dev) -> Result<Said, Unread> {
         match self {
-            Format::Ftrace => tracefs::ftrace(line, dev),
-            Format::PerfScript => tracefs::perf_script(line, dev),
+            Format::Ftrace => ftrace::line(line, dev),
+            Format::PerfScript => perf::line(line, dev),
             Format::Blkparse => blkparse::line(line, dev),
         }
     }

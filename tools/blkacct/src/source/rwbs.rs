@@ -112,7 +112,8 @@ pub fn parse(word: &[u8]) -> Option<Rwbs> {
         [b'N', flags @ ..] => (None, flags),
         _ => return None,
     };
-    if !flags.iter().all(|flag| b"FASMU".contains(flag)) {
+    // Kernels before 2.6.37 have barriers (`B`), which say nothing of the request's end.
+    if !flags.iter().all(|flag| b"FASMUB".contains(flag)) {
         return None;
     }
     Some(Rwbs {

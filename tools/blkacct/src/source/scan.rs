@@ -25,6 +25,21 @@ impl<'a> Scan<'a> {
     pub fn number(&mut self) -> Option<u64> {
         number(self.word())
     }
+
+    /// Takes what stands in parentheses.
+    pub fn parenthesis(&mut self) -> Option<&'a [u8]> {
+        let rest = self.0.trim_ascii_start().strip_prefix(b"(")?;
+        let len = rest.iter().position(|&b| b == b')')?;
+        self.0 = &rest[len + 1..];
+        Some(&rest[..len])
+    }
+
+    /// Returns what the brackets at the end hold.
+    pub fn last_bracket(&self) -> Option<&'a [u8]> {
+        let text = self.0.trim_ascii_end().strip_suffix(b"]")?;
+        let open = text.iter().rposition(|&b| b == b'[')?;
+        Some(&text[open + 1..])
+    }
 }
 
 /// Reads a whole word of decimal digits.

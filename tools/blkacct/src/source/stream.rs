@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use super::{Dev, Event, Format, Lines, Next, Reorder, Said};
+use super::{scan, sniff, Dev, Event, Evidence, Format, Lines, Next, Reorder, Said, Unread};
 use crate::progress::Progress;
 
 /// Why a trace cannot be read.
@@ -20,6 +20,34 @@ pub enum TraceError {
         wanted: &'static str,
         /// How the line begins.
         found: String,
+    },
+    /// A line of another format.
+    #[error("{file}:{line}: this line is of the format {other}; give --format {other}")]
+    Other {
+        /// The trace.
+        file: String,
+        /// The line's number, from 1.
+        line: u64,
+        /// The format that it is of.
+        other: &'static str,
+    },
+    /// A form of the format that is not read.
+    #[error("{file}:{line}: {why}")]
+    Refused {
+        /// The trace.
+        file: String,
+        /// The line's number, from 1.
+        line: u64,
+        /// Why, and what to do.
+        why: &'static str,
+    },
+    /// A file that is no text.
+    #[error("{file}:1: this is {what}")]
+    NoText {
+        /// The trace.
+        file: String,
+        /// What it is, and what to do.
+        what: &'static str,
     },
     /// An event that came too late to be put in order.
     #[error(
@@ -42,19 +70,6 @@ pub enum TraceError {
     },
 }
 
-/// What a trace is worth.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Evidence {
-    /// Events of the disk.
-    pub events: u64,
-    /// Events that the trace itself says are missing.
-    pub lost: u64,
-    /// Whether it says so at all; the number may be unknown.
-    pub lossy: bool,
-    /// Whether it stops in the middle of a line.
-    pub cut: bool,
-}
-
 /// A trace being read.
 pub struct Stream<R> {
     name: String,
@@ -65,6 +80,8 @@ pub struct Stream<R> {
     evidence: Evidence,
     line: u64,
     over: bool,
+    /// The latest time so far, and whether the first was zero.
+    latest: Option<(u64, bool)>,
     progress: Progress,
 }
 
@@ -80,6 +97,7 @@ impl<R: Read> Stream<R> {
             evidence: Evidence::default(),
             line: 0,
             over: false,
+            latest: None,
             progress,
         }
     }
@@ -91,25 +109,45 @@ impl<R: Read> Stream<R> {
     /// The source's, a line that is not of the format, events out of order beyond the window.
     pub fn read(&mut self, sink: &mut impl FnMut(Event)) -> Result<(), TraceError> {
         loop {
-            let line = match self.lines.next_line() {
-                Ok(Next::Line(line)) => line,
-                Ok(Next::Dry) => return Ok(()),
+            let said = match self.lines.next_line() {
+                Ok(Next::Line(line)) => {
+                    self.line += 1;
+                    self.progress.tick(self.line);
+                    let line = line.strip_suffix(b"\r").unwrap_or(line);
+                    let line = match self.line {
+                        1 => sniff::text(line).map_err(|what| no_text(&self.name, what))?,
+                        _ => line,
+                    };
+                    match self.format.parse(line, self.dev) {
+                        Ok(said) => said,
+                        Err(Unread::Expected(_)) if self.over && !is_event(line) => Said::Nothing,
+                        Err(error) => {
+                            let line = line.to_owned();
+                            return Err(self.unread(&line, error));
+                        }
+                    }
+                }
+                Ok(Next::Dry) if self.line > 0 => return Ok(()),
+                Ok(Next::Dry) => {
+                    let head = sniff::text(self.lines.pending());
+                    return head.map(|_| ()).map_err(|what| no_text(&self.name, what));
+                }
                 Err(error) => {
+                    if self.line == 0 {
+                        sniff::text(self.lines.pending())
+                            .map_err(|what| no_text(&self.name, what))?;
+                    }
                     let file = self.name.clone();
                     return Err(TraceError::Io { file, error });
                 }
             };
-            self.line += 1;
-            self.progress.tick(self.line);
-            match self.format.parse(line, self.dev) {
-                Ok(Said::Nothing) => {}
-                Ok(Said::Over) => self.over = true,
-                Ok(Said::Lost(count)) => {
-                    self.evidence.lossy = true;
-                    self.evidence.lost = self.evidence.lost.saturating_add(count);
-                }
-                Ok(Said::Event(event)) => {
-                    self.evidence.events += 1;
+            self.evidence.add(&said);
+            match said {
+                Said::Over => self.over = true,
+                Said::Nothing | Said::Lost(_) => {}
+                Said::Elsewhere { time, .. } => self.at(time)?,
+                Said::Event(event) => {
+                    self.at(event.time)?;
                     let ready = self.order.push(event).map_err(|_| TraceError::Disorder {
                         file: self.name.clone(),
                         line: self.line,
@@ -118,17 +156,53 @@ impl<R: Read> Stream<R> {
                         sink(event);
                     }
                 }
-                Err(_) if self.over => {}
-                Err(wanted) => {
-                    let line = String::from_utf8_lossy(line);
-                    return Err(TraceError::Malformed {
-                        file: self.name.clone(),
-                        line: self.line,
-                        wanted,
-                        found: line.trim_start().chars().take(60).collect(),
-                    });
-                }
             }
+        }
+    }
+
+    /// Looks whether the times are those of `perf script --deltatime`: each since the one before.
+    /// `perf` prints its events sorted, so that its times do not step back otherwise.
+    fn at(&mut self, time: u64) -> Result<(), TraceError> {
+        let (latest, from_zero) = self.latest.unwrap_or((time, time == 0));
+        self.latest = Some((latest.max(time), from_zero));
+        let back = time < latest && (from_zero || time < latest / 2);
+        if back && self.format == Format::PerfScript {
+            return Err(TraceError::Refused {
+                file: self.name.clone(),
+                line: self.line,
+                why: "the time steps back as with perf script --deltatime; print it without",
+            });
+        }
+        Ok(())
+    }
+
+    /// Says why a line is not read.
+    fn unread(&self, line: &[u8], error: Unread) -> TraceError {
+        let file = self.name.clone();
+        let number = self.line;
+        if let Some(other) = sniff::other(line, self.format, self.dev) {
+            return TraceError::Other {
+                file,
+                line: number,
+                other: other.name(),
+            };
+        }
+        match error {
+            Unread::Refused(why) => TraceError::Refused {
+                file,
+                line: number,
+                why,
+            },
+            Unread::Expected(wanted) => TraceError::Malformed {
+                file,
+                line: number,
+                wanted,
+                found: String::from_utf8_lossy(&line[..line.len().min(1000)])
+                    .trim_start()
+                    .chars()
+                    .take(60)
+                    .collect(),
+            },
         }
     }
 
@@ -141,6 +215,19 @@ impl<R: Read> Stream<R> {
         self.evidence.cut = self.lines.is_cut();
         self.evidence
     }
+}
+
+fn no_text(name: &str, what: &'static str) -> TraceError {
+    TraceError::NoText {
+        file: name.to_owned(),
+        what,
+    }
+}
+
+/// Whether a line begins as an event of blkparse does, behind whose totals another disk's events
+/// may follow.
+fn is_event(line: &[u8]) -> bool {
+    scan::dev(scan::Scan(line).word()).is_some()
 }
 
 #[cfg(test)]
