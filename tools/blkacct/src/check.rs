@@ -117,6 +117,7 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
             oracle
         }
     };
+    oracle.ends_with(format.end());
     if args.models {
         oracle.model(args.hz);
     }

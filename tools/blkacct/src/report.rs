@@ -115,7 +115,11 @@ impl Report {
                 let micro = u128::from(value) * scale * 1_000_000 / u128::from(window);
                 Some(fraction(i128::try_from(micro).ok()?, 6))
             };
-            let mut row = vec![label.to_owned(), dash(of(field.truth))];
+            let truth = field.range.and_then(|(low, high)| {
+                let (low, high) = (of(Some(low))?, of(Some(high))?);
+                Some(stretch(low, high))
+            });
+            let mut row = vec![label.to_owned(), dash(truth)];
             if judged {
                 row.extend([dash(of(field.iostats2)), dash(of(field.iostats1))]);
             }
@@ -131,6 +135,14 @@ impl Report {
 fn percent(part: u64, whole: u64) -> Option<String> {
     let hundredths = u128::from(part) * 10_000 / u128::from(whole.max(1));
     Some(fraction(i128::try_from(hundredths).ok()?, 2))
+}
+
+/// Writes a range, or the number that it is.
+fn stretch(low: String, high: String) -> String {
+    match low == high {
+        true => low,
+        false => format!("{low}..{high}"),
+    }
 }
 
 const HEADS: [&str; 8] = [
@@ -149,16 +161,20 @@ fn row(field: &Field, judged: bool) -> Vec<String> {
         Unit::Ns => fraction(value, 6),
         Unit::Count => value.to_string(),
     };
-    let value = |value: Option<u64>| dash(value.map(|value| show(i128::from(value))));
-    let mut row = vec![field.name.clone(), value(field.truth)];
+    let number = |value: u64| show(i128::from(value));
+    let value = |value: Option<u64>| dash(value.map(number));
+    let truth = field
+        .range
+        .map(|(low, high)| stretch(number(low), number(high)));
+    let mut row = vec![field.name.clone(), dash(truth)];
     if judged {
         let error = |found: Option<u64>| {
-            let off = i128::from(found?) - i128::from(field.truth?);
+            let off = field.error(found)?;
             Some(format!("{}{}", if off > 0 { "+" } else { "" }, show(off)))
         };
         let judged = field.allowed.filter(|_| field.ok.is_some());
-        let allowed = judged.zip(field.truth).map(|((low, high), truth)| {
-            let (less, more) = (truth.saturating_sub(low), high.saturating_sub(truth));
+        let allowed = judged.zip(field.range).map(|((low, high), (least, most))| {
+            let (less, more) = (least.saturating_sub(low), high.saturating_sub(most));
             let less = show(i128::from(less));
             match high {
                 u64::MAX => format!("-{less} or more"),
@@ -201,6 +217,8 @@ mod tests {
                 name: "io_ticks".to_owned(),
                 unit: Unit::Ns,
                 truth: Some(1_000_000),
+                range: Some((1_000_000, 1_000_000)),
+                group: None,
                 iostats2: Some(1_000_005),
                 iostats1: Some(4_000_000),
                 allowed: Some((996_000, 1_004_000)),

@@ -89,7 +89,7 @@ proptest! {
     fn a_sweep_equals_the_naive_model(ios in ios(), (from, to) in window()) {
         let (union, integral, ended, nsecs, in_flight) = naive(&ios, from, to);
         let counted = (in_flight_at(&ios, from), in_flight);
-        let figures = truth(&ios, 0, (from, to), 0, counted).figures;
+        let figures = *truth(&ios, 0, (from, to), 0, counted).figures();
         prop_assert_eq!(figures.io_ticks, union);
         prop_assert_eq!(figures.io_ticks_range, (union, union));
         prop_assert_eq!(figures.time_in_queue, integral);
@@ -106,7 +106,7 @@ proptest! {
         let since = from.saturating_sub(late);
         let (union, integral, ended, _, in_flight) = naive(&ios, from, to);
         let counted = (in_flight_at(&ios, from), in_flight);
-        let figures = truth(&ios, since, (from, to), 0, counted).figures;
+        let figures = *truth(&ios, since, (from, to), 0, counted).figures();
         prop_assume!(figures.edge_changes == 0);
         prop_assert_eq!(figures.io_ticks, union);
         prop_assert_eq!(figures.time_in_queue, integral);
@@ -128,7 +128,7 @@ proptest! {
         let (union, integral, ended, nsecs, in_flight) = naive(&shifted, from, to);
         let counted = (in_flight_at(&shifted, from), in_flight);
         let truth = truth(&ios, 0, (from, to), skew, counted);
-        let figures = &truth.figures;
+        let figures = truth.figures();
         let (low, high) = figures.io_ticks_range;
         prop_assert!((low..=high).contains(&union), "{} not in {}..={}", union, low, high);
         prop_assert!(figures.time_in_queue.abs_diff(integral) <= figures.time_in_queue_slack);

@@ -7,14 +7,15 @@
 
 use acct::wire::DeviceSide;
 
-use super::{around, Field, Reported, Unit};
-use crate::oracle::account::Figures;
-use crate::oracle::Truth;
+use super::field::{around, Field, Unit};
+use super::Reported;
+use crate::oracle::account::{Figures, Tally};
+use crate::oracle::Reading;
 use crate::source::Group;
 
 /// Compares the truth with what was reported; nothing without issues in the trace.
-pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
-    let Some(figures) = &truth.driver else {
+pub fn fields(reading: &Reading, reported: &Reported, skew: u64) -> Vec<Field> {
+    let Some(figures) = &reading.driver else {
         return Vec::new();
     };
     let both = reported
@@ -31,70 +32,47 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
         .time_in_queue_slack
         .saturating_add(bound)
         .saturating_add(reported.read_ns.saturating_mul(most.saturating_add(1)));
-    let total =
-        |get: fn(&crate::oracle::account::Tally) -> u64| figures.groups.iter().map(get).sum();
-    let (requeues, edge_requeues): (u64, u64) = (
-        total(|tally| tally.requeues),
-        total(|tally| tally.edge_requeues),
+    let total = |get: fn(&Tally) -> u64| figures.groups.iter().map(get).sum::<u64>();
+    let requeues = total(|tally| tally.requeues);
+    let edge_requeues = total(|tally| tally.edge_requeues);
+    let busy = (
+        shortest.saturating_sub(ticks),
+        longest.saturating_add(ticks),
     );
-    let field = |name: &str, unit, truth, iostats2, allowed: Option<(u64, u64)>| Field {
-        name: name.to_owned(),
-        unit,
-        truth: Some(truth),
-        iostats2,
-        iostats1: None,
-        allowed: allowed.filter(|_| figures.surplus_ends == 0),
-        ok: None,
-    };
     let mut fields = vec![
-        field(
-            "device_ticks",
-            Unit::Ns,
-            figures.io_ticks,
-            grown(&|device| device.ticks),
-            Some((
-                shortest.saturating_sub(ticks),
-                longest.saturating_add(ticks),
-            )),
-        ),
-        field(
-            "device_time_in_queue",
-            Unit::Ns,
-            figures.time_in_queue,
-            grown(&|device| device.time_in_queue),
-            around(figures.time_in_queue, queue),
-        ),
-        field(
+        Field::new("device_ticks", Unit::Ns, figures.io_ticks, 0)
+            .iostats2(grown(&|device| device.ticks))
+            .allowed(Some(busy)),
+        Field::new("device_time_in_queue", Unit::Ns, figures.time_in_queue, 0)
+            .iostats2(grown(&|device| device.time_in_queue))
+            .allowed(around(figures.time_in_queue, queue)),
+        Field::new(
             "device_in_flight at the end",
             Unit::Count,
             figures.in_flight,
-            both.map(|(_, after)| after.in_flight),
-            around(figures.in_flight, figures.edge_changes),
-        ),
-        field(
-            "requeues",
-            Unit::Count,
-            requeues,
-            grown(&|device| device.requeues),
-            around(requeues, edge_requeues),
-        ),
+            0,
+        )
+        .iostats2(both.map(|(_, after)| after.in_flight))
+        .allowed(around(figures.in_flight, figures.edge_changes)),
+        Field::new("requeues", Unit::Count, requeues, 0)
+            .iostats2(grown(&|device| device.requeues))
+            .allowed(around(requeues, edge_requeues)),
     ];
     for group in Group::ALL {
         let tally = &figures.groups[group as usize];
-        let reported = grown(&|device| device.nsecs[group as usize]);
-        if tally.ios == 0 && reported.unwrap_or_default() == 0 {
-            continue;
-        }
+        let open = reading.driver_slack[group as usize];
         let slack = slack(figures, group, skew)
-            .saturating_add(truth.slack[group as usize])
+            .saturating_add(open)
             .saturating_add(bound);
-        fields.push(field(
-            &format!("{group} device_nsecs"),
-            Unit::Ns,
-            tally.nsecs,
-            reported,
-            around(tally.nsecs, slack).filter(|_| tally.unseen == 0),
-        ));
+        let name = format!("{group} device_nsecs");
+        let mut field = Field::new(&name, Unit::Ns, tally.nsecs, open)
+            .iostats2(grown(&|device| device.nsecs[group as usize]))
+            .allowed(around(tally.nsecs, slack).filter(|_| tally.unseen == 0));
+        field.group = Some(group);
+        fields.push(field);
+    }
+    if figures.surplus_ends > 0 {
+        fields.iter_mut().for_each(|field| field.allowed = None);
     }
     fields
 }
@@ -110,7 +88,7 @@ fn slack(figures: &Figures, group: Group, skew: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Oracle;
+    use crate::oracle::{Oracle, Truth};
     use crate::source::{rwbs, Event, Kind, On};
     use acct::wire::Stat;
 
@@ -160,8 +138,7 @@ mod tests {
 
     /// Returns the names of what is wrong.
     fn wrong(reported: &Reported) -> Vec<String> {
-        let mut fields = fields(&truth(), reported, 0);
-        assert_eq!(fields.len(), 5);
+        let mut fields = fields(&truth().readings[0], reported, 0);
         fields.iter_mut().for_each(Field::judge);
         let wrong = fields.into_iter().filter(|field| field.ok == Some(false));
         wrong.map(|field| field.name).collect()
@@ -198,7 +175,7 @@ mod tests {
     fn a_stat_without_a_device_side_is_not_judged() {
         let mut reported = reported(|_| {});
         reported.stat.as_mut().unwrap().1.device = None;
-        assert!(fields(&truth(), &reported, 0)
+        assert!(fields(&truth().readings[0], &reported, 0)
             .iter()
             .all(|field| field.iostats2.is_none()));
     }

@@ -13,7 +13,7 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
             "the trace names no event of the disk; are --disk and the trace's events right?"
                 .to_owned(),
         );
-    } else if truth.figures.changes == 0 {
+    } else if truth.figures().changes == 0 {
         doubts
             .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
     }
@@ -29,13 +29,9 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
     if evidence.cut {
         doubts.push("the trace stops in the middle of a line; it is not complete".to_owned());
     }
-    if truth.figures.surplus_ends > 0 {
-        let n = truth.figures.surplus_ends;
+    if truth.figures().surplus_ends > 0 {
+        let n = truth.figures().surplus_ends;
         doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
-    }
-    if truth.unclear_flushes > 0 {
-        let n = truth.unclear_flushes;
-        doubts.push(format!("{n} completions may be the middle or the end of a flush sequence: two writes began at one sector"));
     }
     if let Some((before, after)) = &reported.stat {
         let driver = [Group::DrvIn as usize, Group::DrvOut as usize];
@@ -45,10 +41,12 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
         if counted {
             doubts.push("driver commands are counted, which a trace does not show: echo 0 > queue/iostats_passthrough".to_owned());
         }
-        if before.in_flight.saturating_add(truth.figures.edge_changes)
-            < truth.figures.in_flight_before
+        if before
+            .in_flight
+            .saturating_add(truth.figures().edge_changes)
+            < truth.figures().in_flight_before
         {
-            let (told, seen) = (before.in_flight, truth.figures.in_flight_before);
+            let (told, seen) = (before.in_flight, truth.figures().in_flight_before);
             doubts.push(format!(
                 "blkacct reports {told} requests in flight at the beginning, the trace {seen}"
             ));
@@ -78,12 +76,17 @@ pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
             ));
         }
     }
-    if truth.driver.is_some_and(|driver| driver.surplus_ends > 0) {
+    let driver = truth.readings[0].driver;
+    if driver.is_some_and(|driver| driver.surplus_ends > 0) {
         notes.push("the trace has more returns from the driver than it had requests: the times at the driver are not judged".to_owned());
     }
-    if truth.figures.unseen > 0 {
-        let n = truth.figures.unseen;
+    if truth.figures().unseen > 0 {
+        let n = truth.figures().unseen;
         notes.push(format!("{n} requests were in flight when the trace began: counted from the window's edge, their nsecs unknown"));
+    }
+    if truth.readings.len() > 1 {
+        let n = truth.open;
+        notes.push(format!("{n} events may be the end of a request or the middle of a flush sequence: figures are ranges that hold both; block_rq_complete in the trace tells them apart"));
     }
     if truth.driver_commands > 0 {
         let n = truth.driver_commands;
@@ -125,11 +128,9 @@ mod tests {
         assert!(!doubted(&truth, &reported, "driver commands"));
         reported.stat.as_mut().unwrap().1.groups[Group::DrvOut as usize].ios = 1;
         assert!(doubted(&truth, &reported, "driver commands"));
-        truth.figures.surplus_ends = 1;
+        truth.readings[0].figures.surplus_ends = 1;
         assert!(doubted(&truth, &reported, "1 ends have no start"));
-        truth.unclear_flushes = 1;
-        assert!(doubted(&truth, &reported, "flush sequence"));
-        truth.figures.in_flight_before = 1;
+        truth.readings[0].figures.in_flight_before = 1;
         assert!(doubted(
             &truth,
             &reported,

@@ -7,54 +7,16 @@
 
 mod device;
 mod doubts;
+mod field;
 
 pub use doubts::{doubts, notes};
-
-use acct::wire::{Anomalies, Stat};
-use serde::Serialize;
+pub use field::{Field, Unit};
 
 use crate::diskstats::Diskstats;
-use crate::oracle::Truth;
+use crate::oracle::{Reading, Truth};
 use crate::source::Group;
-
-/// What a field counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Nanoseconds.
-    Ns,
-    /// Events.
-    Count,
-}
-
-/// One field, from all who report it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Field {
-    /// Its name, with the group in front if it has one.
-    pub name: String,
-    /// What it counts.
-    pub unit: Unit,
-    /// What the events say; none if a trace does not show it.
-    pub truth: Option<u64>,
-    /// What blkacct says.
-    pub iostats2: Option<u64>,
-    /// What the kernel says, in its own resolution.
-    pub iostats1: Option<u64>,
-    /// What blkacct may say, least and most; none if it is not judged.
-    pub allowed: Option<(u64, u64)>,
-    /// Whether blkacct is right, if that was asked.
-    pub ok: Option<bool>,
-}
-
-impl Field {
-    /// Fills in the verdict.
-    fn judge(&mut self) {
-        self.ok = self
-            .allowed
-            .zip(self.iostats2)
-            .map(|((low, high), found)| (low..=high).contains(&found));
-    }
-}
+use acct::wire::{Anomalies, Stat};
+use field::around;
 
 /// What was reported over the window, beside the trace.
 #[derive(Clone, Debug, Default)]
@@ -87,76 +49,85 @@ impl Reported {
     }
 }
 
-/// Compares the truth with what was reported.
+/// Compares the truth with what was reported. Where the events can be read in two ways, each field
+/// has the range of both.
 pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
-    let figures = &truth.figures;
-    let stat = reported.stat.as_ref();
-    let classic = reported.diskstats.as_ref();
-    let of_stat = |get: fn(&Stat) -> u64| stat.map(|(a, b)| get(b).wrapping_sub(get(a)));
-    let of_classic =
-        |get: &dyn Fn(&Diskstats) -> u64| classic.map(|(a, b)| get(b).wrapping_sub(get(a)));
-    let bound = reported.bound();
-    let edge = figures.edge_changes;
-    let mut fields = vec![
-        Field {
-            name: "io_ticks".to_owned(),
-            unit: Unit::Ns,
-            truth: Some(figures.io_ticks),
-            iostats2: of_stat(|s| s.io_ticks),
-            iostats1: of_classic(&|d| d.io_ticks_ms.saturating_mul(1_000_000)),
-            allowed: Some((
-                figures.io_ticks_range.0.saturating_sub(bound),
-                figures.io_ticks_range.1.saturating_add(bound),
-            )),
-            ok: None,
-        },
-        Field {
-            name: "time_in_queue".to_owned(),
-            unit: Unit::Ns,
-            truth: Some(figures.time_in_queue),
-            iostats2: of_stat(|s| s.time_in_queue),
-            iostats1: of_classic(&|d| d.time_in_queue_ms.saturating_mul(1_000_000)),
-            allowed: around(
-                figures.time_in_queue,
-                figures
-                    .time_in_queue_slack
-                    .saturating_add(bound)
-                    .saturating_add(reported.read_ns),
-            ),
-            ok: None,
-        },
-        Field {
-            name: "in_flight at the end".to_owned(),
-            unit: Unit::Count,
-            truth: Some(figures.in_flight),
-            iostats2: stat.map(|(_, after)| after.in_flight),
-            iostats1: classic.map(|(_, after)| after.in_flight),
-            allowed: around(figures.in_flight, edge),
-            ok: None,
-        },
-    ];
-    // Of a bio-based device nobody counts them.
-    let errors = stat.and_then(|(a, b)| Some(b.errors?.wrapping_sub(a.errors?)));
-    fields.extend(truth.errors.map(|counted| Field {
-        name: "errors".to_owned(),
-        unit: Unit::Count,
-        truth: Some(counted.inside),
-        iostats2: errors,
-        iostats1: None,
-        allowed: around(counted.inside, counted.edge),
-        ok: None,
-    }));
-    for group in Group::ALL {
-        fields.extend(of_group(truth, reported, group, skew));
+    let read = |reading: &Reading| {
+        let mut fields = of_all(reading, reported);
+        fields.extend(errors(truth, reported));
+        for group in Group::ALL {
+            fields.extend(of_group(reading, reported, group, skew));
+        }
+        fields.extend(device::fields(reading, reported, skew));
+        fields
+    };
+    let mut readings = truth.readings.iter().map(read);
+    let mut fields = readings.next().unwrap_or_default();
+    for other in readings {
+        for (field, other) in fields.iter_mut().zip(&other) {
+            field.join(other);
+        }
     }
-    fields.extend(device::fields(truth, reported, skew));
+    let of = |field: &Field| field.group.map(|group| (group, field.of_driver()));
+    let silent = |some: &Field| {
+        let mut all = fields.iter().filter(|field| of(field) == of(some));
+        some.group.is_some() && all.all(Field::is_nothing)
+    };
+    let silent: Vec<bool> = fields.iter().map(silent).collect();
+    let mut silent = silent.iter();
+    fields.retain(|_| silent.next() == Some(&false));
     fields.iter_mut().for_each(Field::judge);
     fields
 }
 
-/// Returns the fields of a group that has any.
-fn of_group(truth: &Truth, reported: &Reported, group: Group, skew: u64) -> Vec<Field> {
-    let tally = &truth.figures.groups[group as usize];
+/// Returns the fields of the device as a whole.
+fn of_all(reading: &Reading, reported: &Reported) -> Vec<Field> {
+    let figures = &reading.figures;
+    let stat = reported.stat.as_ref();
+    let classic = reported.diskstats.as_ref();
+    let of_stat = |get: fn(&Stat) -> u64| stat.map(|(a, b)| get(b).wrapping_sub(get(a)));
+    let of_classic = |get: fn(&Diskstats) -> u64| {
+        classic.map(|(a, b)| get(b).wrapping_sub(get(a)).saturating_mul(1_000_000))
+    };
+    let bound = reported.bound();
+    let (shortest, longest) = figures.io_ticks_range;
+    let queue_slack = figures
+        .time_in_queue_slack
+        .saturating_add(bound)
+        .saturating_add(reported.read_ns);
+    vec![
+        Field::new("io_ticks", Unit::Ns, figures.io_ticks, 0)
+            .iostats2(of_stat(|s| s.io_ticks))
+            .iostats1(of_classic(|d| d.io_ticks_ms))
+            .allowed(Some((
+                shortest.saturating_sub(bound),
+                longest.saturating_add(bound),
+            ))),
+        Field::new("time_in_queue", Unit::Ns, figures.time_in_queue, 0)
+            .iostats2(of_stat(|s| s.time_in_queue))
+            .iostats1(of_classic(|d| d.time_in_queue_ms))
+            .allowed(around(figures.time_in_queue, queue_slack)),
+        Field::new("in_flight at the end", Unit::Count, figures.in_flight, 0)
+            .iostats2(stat.map(|(_, after)| after.in_flight))
+            .iostats1(classic.map(|(_, after)| after.in_flight))
+            .allowed(around(figures.in_flight, figures.edge_changes)),
+    ]
+}
+
+/// Returns the field of the errors, if the trace shows them.
+fn errors(truth: &Truth, reported: &Reported) -> Option<Field> {
+    let counted = truth.errors?;
+    // Of a bio-based device nobody counts them.
+    let errors = |(a, b): (Stat, Stat)| Some(b.errors?.wrapping_sub(a.errors?));
+    let field = Field::new("errors", Unit::Count, counted.inside, 0)
+        .iostats2(reported.stat.and_then(errors))
+        .allowed(around(counted.inside, counted.edge));
+    Some(field)
+}
+
+/// Returns the fields of a group.
+fn of_group(reading: &Reading, reported: &Reported, group: Group, skew: u64) -> [Field; 3] {
+    let tally = &reading.figures.groups[group as usize];
     let stat = reported.stat.as_ref().map(|(before, after)| {
         let (a, b) = (
             &before.groups[group as usize],
@@ -179,47 +150,34 @@ fn of_group(truth: &Truth, reported: &Reported, group: Group, skew: u64) -> Vec<
             ns,
         ])
     });
-    let figures = [tally.ios, tally.merges, tally.nsecs];
-    if figures == [0; 3] && stat.unwrap_or_default() == [0; 3] {
-        return Vec::new();
-    }
     let told = !matches!(group, Group::Flush | Group::DrvIn | Group::DrvOut);
     let each = skew
         .saturating_mul(2)
         .saturating_mul(tally.ios.saturating_add(tally.edge_ios));
     // An orphan's I/O may be of any group, and of it nothing is counted.
     let orphans = reported.anomaly(|anomalies| anomalies.orphans);
+    let open = reading.slack[group as usize];
     let nsecs_slack = each
         .saturating_add(tally.edge_nsecs)
         .saturating_add(reported.bound())
-        .saturating_add(truth.slack[group as usize]);
-    let allowed = [
-        around(tally.ios, tally.edge_ios.saturating_add(orphans)),
+        .saturating_add(open);
+    let ios = Field::new(&format!("{group} ios"), Unit::Count, tally.ios, 0)
+        .allowed(around(tally.ios, tally.edge_ios.saturating_add(orphans)));
+    let merges = Field::new(&format!("{group} merges"), Unit::Count, tally.merges, 0).allowed(
         Some((tally.merges.saturating_sub(tally.edge_merges), u64::MAX)),
-        around(tally.nsecs, nsecs_slack).filter(|_| tally.unseen == 0),
-    ];
-    let names = [
-        ("ios", Unit::Count),
-        ("merges", Unit::Count),
-        ("nsecs", Unit::Ns),
-    ];
-    names
-        .into_iter()
-        .enumerate()
-        .map(|(i, (name, unit))| Field {
-            name: format!("{group} {name}"),
-            unit,
-            truth: told.then_some(figures[i]),
-            iostats2: stat.map(|stat| stat[i]),
-            iostats1: classic.map(|classic| classic[i]),
-            allowed: allowed[i].filter(|_| told),
-            ok: None,
-        })
-        .collect()
-}
-
-fn around(value: u64, slack: u64) -> Option<(u64, u64)> {
-    Some((value.saturating_sub(slack), value.saturating_add(slack)))
+    );
+    let nsecs = Field::new(&format!("{group} nsecs"), Unit::Ns, tally.nsecs, open)
+        .allowed(around(tally.nsecs, nsecs_slack).filter(|_| tally.unseen == 0));
+    let mut fields = [ios, merges, nsecs];
+    for (i, field) in fields.iter_mut().enumerate() {
+        field.group = Some(group);
+        field.iostats2 = stat.map(|stat| stat[i]);
+        field.iostats1 = classic.map(|classic| classic[i]);
+        if !told {
+            (field.truth, field.range, field.allowed) = (None, None, None);
+        }
+    }
+    fields
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! first sector. All flushes are at sector zero; which of several ends first makes no difference to
 //! the union, the integral and the sum of the stays.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 
 use crate::source::Group;
 
@@ -28,23 +28,50 @@ pub enum Stay {
 }
 
 /// Requests at the driver without a start.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Strays {
-    issued: VecDeque<(Group, u64, u64)>,
+    /// Group, place, when it was issued, and a number that keeps equals apart.
+    issued: BTreeSet<(Group, u64, u64, u64)>,
+    ids: u64,
 }
 
 impl Strays {
     /// A request is issued.
     pub fn issue(&mut self, group: Group, sector: u64, time: u64) {
-        self.issued.push_back((group, sector, time));
+        self.ids += 1;
+        self.issued
+            .insert((group, place(group, sector), time, self.ids));
     }
 
     /// A request comes back; returns when the oldest at its place was issued.
     pub fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
-        let same =
-            |&(g, s, _): &(Group, u64, u64)| g == group && (s == sector || g == Group::Flush);
-        let place = self.issued.iter().position(same)?;
-        self.issued.remove(place).map(|(.., time)| time)
+        let place = place(group, sector);
+        let one = *self.here(group, place).next()?;
+        self.issued.remove(&one);
+        Some(one.2)
+    }
+
+    /// Returns when the oldest flush was issued.
+    pub fn oldest_flush(&self) -> Option<u64> {
+        Some(self.here(Group::Flush, 0).next()?.2)
+    }
+
+    /// Returns how many flushes the driver has, up to two.
+    pub fn flushes(&self) -> usize {
+        self.here(Group::Flush, 0).take(2).count()
+    }
+
+    fn here(&self, group: Group, place: u64) -> impl Iterator<Item = &(Group, u64, u64, u64)> {
+        self.issued
+            .range((group, place, 0, 0)..=(group, place, u64::MAX, u64::MAX))
+    }
+}
+
+/// Where a flush ends says nothing.
+fn place(group: Group, sector: u64) -> u64 {
+    match group {
+        Group::Flush => 0,
+        _ => sector,
     }
 }
 
@@ -58,6 +85,7 @@ mod tests {
         strays.issue(Group::Flush, 0, 1);
         strays.issue(Group::Write, 8, 2);
         strays.issue(Group::Flush, 0, 3);
+        assert_eq!(strays.flushes(), 2);
         assert_eq!(strays.come_back(Group::Write, 16), None);
         assert_eq!(strays.come_back(Group::Read, 8), None);
         // Where a flush ends says nothing.

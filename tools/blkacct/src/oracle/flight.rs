@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The requests in flight, told apart by what a trace prints of them.
+//! The requests in flight, and what each event does to them.
 //!
-//! A trace line does not name its request; it has the disk, the operation and the first sector.
-//! That is enough for most: the first sector changes only when a bio joins at the front, after a
-//! partial completion, and when a zone append learns where it went. Then one of the requests of the
-//! same group is taken, the likeliest first. In-flight stays right whichever it is, and so does the
-//! sum of latencies once all of them are complete, for that sum is ends minus starts. [`Slack`]
-//! bounds what is left.
+//! A trace line does not name its request; it has the disk, the operation, the first sector, some
+//! letters, the CPU and the task. `Documentation/design.rst`, "Which end belongs to which start",
+//! is the model: what the block layer does to a request, what of it a trace shows, and what that
+//! leaves open. This is that model.
 //!
-//! # Flush sequences
+//! * [`table`]: the requests, by all that a line can tell of them.
+//! * [`pairing`]: which of them an event is about.
+//! * [`flow`]: what the events just before it, on its CPU, tell.
+//! * [`merging`]: requests that grow, and those that are absorbed.
 //!
-//! A write with a flush before it, or with forced unit access that the kernel emulates by a flush
-//! after it, is reported done twice: for its data, and in the end. The text lacks the flag that
-//! tells the two apart, but has this (`block/blk-flush.c`, 7.2):
-//!
-//! * A bio keeps its flush flags only on a disk with a write cache. So a start with data and an `F`
-//!   before its operation is always a sequence.
-//! * The sequence takes the `F` after the operation away if the disk cannot do forced unit access.
-//!   So a start with it is a sequence if its first done lacks it.
-//! * The data's done is at the first sector. So is the last one in 6.18; in 7.2 it is at the sector
-//!   behind the data, which is where the bio has advanced to. Both are taken.
-//! * The flush command between them is done without ever being started.
-//!
-//! # At the driver
-//!
-//! An issue names where the request begins by then, so bios that joined at the front are known from
-//! there on, and a done at a place that no issue has is of a request from before the trace. A done
-//! is that of a request which the driver has, if there is one at its place: this tells apart what
-//! only waits there, or has been at the driver for its data. A request comes back from the driver
-//! at its requeue and at its first done.
+//! Where an event may be of any of several twins, the sum of latencies is open until all of them
+//! are done; [`Slack`] bounds it. Where it may be an end or the middle of a flush sequence, in-flight
+//! itself is open: then [`Lean`] decides, and [`super::Oracle`] follows both ways.
 
-mod lookup;
+mod flow;
+mod merging;
+mod pairing;
+mod table;
 
 use std::collections::BTreeMap;
 
 use super::driver::{Stay, Strays};
 use super::slack::Slack;
 use crate::source::{Event, Group, Kind};
+use flow::Flow;
+use pairing::{as_sequence, Choice, Pick};
+use table::{Awaits, Key, Request, Shape, Stage, Table};
 
 /// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +38,16 @@ pub struct Step {
     pub io: Option<Effect>,
     /// To that of the driver.
     pub driver: Option<Stay>,
+}
+
+impl Step {
+    /// Returns whether it ends something of which nothing is known.
+    pub fn is_unseen(&self) -> bool {
+        matches!(
+            self.io,
+            Some(Effect::End { start: None } | Effect::Absorb { seen: false })
+        )
+    }
 }
 
 /// What an event does to the account of all that is in flight.
@@ -66,256 +67,385 @@ pub enum Effect {
     },
 }
 
-/// How many dones a request has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Steps {
-    One,
-    /// One, or two if the first lacks the flag.
-    Fua,
-    Two,
-    /// The data are done, the end is to come.
-    Last,
+/// How an event is taken that may end a request or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lean {
+    /// It ends one: requests end as early as they can.
+    #[default]
+    Early,
+    /// It does not: they end as late as they can.
+    Late,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    start: u64,
-    sectors: u64,
-    steps: Steps,
-    /// When it was issued, while the driver has it.
-    issued: Option<u64>,
-}
-
-/// Group, first sector, and a number that keeps equals in the order of their starts.
-type Place = (Group, u64, u64);
 
 /// The requests in flight.
-#[derive(Default)]
+#[derive(Clone)]
 pub struct Flight {
-    places: BTreeMap<Place, Request>,
-    started: u64,
-    /// Sequences whose end is to come, with the sector behind their data.
-    ending: Vec<(Place, u64)>,
-    slack: Slack,
+    table: Table,
+    flow: Flow,
     strays: Strays,
+    slack: Slack,
+    driver_slack: Slack,
+    /// The kind of event that ends a request.
+    end: Kind,
+    /// How an open question is answered.
+    pub lean: Lean,
+    /// Requests that have had, or may have, more dones than one.
+    sequences: u64,
+    /// Ends of flush commands in the trace.
+    flush_ends: u64,
+    /// Those of them that `block_io_done` tells of.
+    flush_dones: u64,
+    /// Two queues had a flush command at once.
+    flushes_overlap: bool,
+    /// What each task has queued last, if the trace shows that.
+    queued: BTreeMap<u32, (u64, u64)>,
+    queues: u64,
+    /// Driver commands in flight.
+    commands: u64,
     /// Issues in the trace.
     pub issues: u64,
     /// Driver commands that were started. Whether they count, the trace does not tell.
     pub driver_commands: u64,
-    /// Dones that may be the middle or the end of a flush sequence.
-    pub unclear_flushes: u64,
 }
 
 impl Flight {
+    /// Nothing is in flight. `end` is the kind of event that ends a request.
+    pub fn new(end: Kind) -> Self {
+        Flight {
+            table: Table::default(),
+            flow: Flow::default(),
+            strays: Strays::default(),
+            slack: Slack::default(),
+            driver_slack: Slack::default(),
+            end,
+            lean: Lean::Early,
+            sequences: 0,
+            flush_ends: 0,
+            flush_dones: 0,
+            flushes_overlap: false,
+            queued: BTreeMap::new(),
+            queues: 0,
+            commands: 0,
+            issues: 0,
+            driver_commands: 0,
+        }
+    }
+
+    /// Returns whether the event may end a request or not, for all that is known.
+    pub fn is_open(&self, event: &Event) -> bool {
+        let Some(group) = event.rwbs.group else {
+            return event.kind == Kind::Done && self.commands > 0 && self.zeroes(event).is_some();
+        };
+        let both = |choice: Choice| choice.end.is_some() && choice.middle.is_some();
+        match event.kind {
+            kind if kind == self.end && self.sequences > 0 => both(self.choose_done(group, event)),
+            Kind::Issue if self.sequences > 0 => both(self.choose_issue(group, event)),
+            Kind::MergeOrGrow => self.merge_is_open(group, event),
+            _ => false,
+        }
+    }
+
     /// Takes an event; returns what it does, if anything.
     pub fn event(&mut self, event: &Event) -> Option<Step> {
         let Some(group) = event.rwbs.group else {
-            self.driver_commands += u64::from(event.kind == Kind::Start);
-            return None;
+            return self.command(event);
         };
         let (io, driver) = match event.kind {
             Kind::Start => (Some(self.start(group, event)), None),
             Kind::Issue => (None, Some(self.issue(group, event))),
             Kind::Requeue => (None, self.requeue(group, event)),
-            Kind::Done => self.done(group, event, u64::MAX),
-            Kind::Complete => self.done(group, event, event.sectors),
-            Kind::Merge => (Some(self.merge(group, event)), None),
-            Kind::MergeOrGrow => (self.merge_or_grow(group, event), None),
-            // It ends as any other.
-            Kind::Error | Kind::Queue | Kind::GrowBack => (None, None),
-            Kind::GrowFront => {
-                self.grow_front(group, event);
+            Kind::Done => self.done(group, event),
+            Kind::Complete if group == Group::Flush => (None, self.flush_ends(event, false)),
+            Kind::Complete if self.end == Kind::Complete => self.complete_or_end(group, event),
+            Kind::Complete => {
+                self.complete(group, event);
                 (None, None)
             }
+            Kind::Merge => (Some(self.merge(group, event)), None),
+            Kind::MergeOrGrow => (self.merge_or_grow(group, event), None),
+            Kind::GrowFront | Kind::GrowBack | Kind::Queue => {
+                self.bio(group, event);
+                (None, None)
+            }
+            // It ends as any other.
+            Kind::Error => (None, None),
         };
         let step = Step { group, io, driver };
         (io.is_some() || driver.is_some()).then_some(step)
     }
 
-    /// Returns what the sums of latencies may be wrong by.
-    pub fn slack(&self) -> &Slack {
-        &self.slack
+    /// Returns what the sums of latencies may be wrong by, and those of the times at the driver.
+    pub fn slack(&self) -> (&Slack, &Slack) {
+        (&self.slack, &self.driver_slack)
     }
 
     fn start(&mut self, group: Group, event: &Event) -> Effect {
-        let steps = match event.rwbs {
-            _ if event.sectors == 0 => Steps::One,
-            rwbs if rwbs.preflush => Steps::Two,
-            rwbs if rwbs.fua => Steps::Fua,
-            _ => Steps::One,
+        self.unqueue(event);
+        self.flow.pass(event.on);
+        let rwbs = event.rwbs;
+        // The group of flushes has none: its letters are those of the command itself.
+        let shape = match group {
+            Group::Flush => Shape::Plain,
+            _ if event.sectors == 0 && (rwbs.preflush || rwbs.fua) => Shape::Empty,
+            _ if rwbs.preflush => Shape::Sequence,
+            _ if rwbs.fua => Shape::Undecided,
+            _ => Shape::Plain,
         };
+        let kept = match shape {
+            Shape::Plain => rwbs.kept,
+            _ => as_sequence(rwbs.kept),
+        };
+        self.sequences += u64::from(shape != Shape::Plain);
         let request = Request {
-            start: event.time,
             sectors: event.sectors,
-            steps,
             issued: None,
+            fua: rwbs.fua,
+            awaits: Awaits::Flush(event.time),
         };
-        self.started += 1;
-        let place = (group, event.sector, self.started);
-        self.places.insert(place, request);
+        let key = Key::new(group, event.sector, shape, kept, event.time);
+        self.table.start(key, request);
         Effect::Begin
     }
 
     fn issue(&mut self, group: Group, event: &Event) -> Stay {
         self.issues += 1;
-        let waits = |r: &Request| r.issued.is_none() && r.steps != Steps::Last;
-        let found = self
-            .exact(group, event.sector, waits)
-            .or_else(|| self.grown_to(event, group, waits))
-            .or_else(|| self.covering(group, event.sector, waits));
-        let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
-        match request {
-            Some((place, request)) => {
-                let issued = Request {
-                    sectors: event.sectors,
-                    issued: Some(event.time),
-                    ..request
-                };
-                self.places.insert((group, event.sector, place.2), issued);
-            }
-            None => self.strays.issue(group, event.sector, event.time),
+        self.flow.over(event.on);
+        let found = self.take(self.choose_issue(group, event), group, event);
+        let Some((mut key, mut request)) = found else {
+            self.strays.issue(group, event.sector, event.time);
+            self.flushes_overlap |= group == Group::Flush && self.strays.flushes() > 1;
+            return Stay::Begin;
+        };
+        if key.shape == Shape::Undecided {
+            key.shape = match event.rwbs.fua {
+                true => Shape::Fua,
+                false => Shape::Sequence,
+            };
         }
+        // The disk does forced unit access itself, so that no flush follows the data.
+        request.fua &= !event.rwbs.fua || key.shape == Shape::Fua;
+        request.sectors = event.sectors;
+        request.issued = Some(event.time);
+        (key.stage, key.sector) = (Stage::Driver, event.sector);
+        self.table.insert(key, request);
         Stay::Begin
     }
 
     /// A request that the driver refused before it was issued is requeued, too: no stay ends then.
     fn requeue(&mut self, group: Group, event: &Event) -> Option<Stay> {
-        let at_driver = |r: &Request| r.issued.is_some();
-        let issued = self
-            .exact(group, event.sector, at_driver)
-            .or_else(|| self.covering(group, event.sector, at_driver))
-            .and_then(|place| self.places.get_mut(&place)?.issued.take())
-            .or_else(|| self.strays.come_back(group, event.sector))?;
+        self.flow.over(event.on);
+        let here = self.table.at(group, Stage::Driver, event.sector).take(64);
+        let alike = |kept, shape| match shape {
+            Shape::Plain => kept == event.rwbs.kept,
+            _ => kept == as_sequence(event.rwbs.kept),
+        };
+        let found = here
+            .map(|(&key, _)| key)
+            .find(|key| alike(key.kept, key.shape))
+            .or_else(|| self.covering(group, Stage::Driver, event));
+        let returned = found.and_then(|key| {
+            let mut request = self.table.remove(&key)?;
+            let issued = request.issued.take();
+            let stage = Stage::Waiting;
+            self.table.insert(Key { stage, ..key }, request);
+            issued
+        });
+        let issued = returned.or_else(|| self.strays.come_back(group, event.sector))?;
         Some(Stay::Requeue { issued })
     }
 
-    /// `sectors` are complete from the front of the request at the event's sector.
-    fn done(
-        &mut self,
-        group: Group,
-        event: &Event,
-        sectors: u64,
-    ) -> (Option<Effect>, Option<Stay>) {
-        let found = self.find(group, event, |r| r.issued.is_some());
-        let request = found.and_then(|place| Some((place, self.places.remove(&place)?)));
-        let Some((place, mut request)) = request else {
+    /// A request is done, or the data of a sequence are.
+    fn done(&mut self, group: Group, event: &Event) -> (Option<Effect>, Option<Stay>) {
+        let choice = self.choose_done(group, event);
+        // A flush command of a sequence has no start. One that a stacked driver sends has.
+        if group == Group::Flush && choice.end.is_none() {
+            return (None, self.flush_ends(event, true));
+        }
+        let middle = self.is_middle(&choice);
+        let found = self.take(choice, group, event);
+        if !self.ends_in_a_row(found.as_ref()) {
+            self.flow.over(event.on);
+        }
+        let Some((key, mut request)) = found else {
             let issued = self.strays.come_back(group, event.sector);
-            // A flush command of a sequence has no start. One that a stacked driver sends has.
-            if group == Group::Flush {
-                return (None, issued.map(|time| Stay::End { issued: Some(time) }));
-            }
             return (
                 Some(Effect::End { start: None }),
                 Some(Stay::End { issued }),
             );
         };
-        let last = request.steps == Steps::Last;
-        if sectors < request.sectors && !last {
-            request.sectors -= sectors;
-            let rest = (group, place.1 + sectors, place.2);
-            self.places.insert(rest, request);
-            return (None, None);
-        }
         // If an end was given to the wrong one of two, the right one's issue found none.
-        let issued = request
-            .issued
-            .take()
-            .or_else(|| self.strays.come_back(group, event.sector));
-        let stay = issued.map(|time| Stay::End { issued: Some(time) });
-        let more = match request.steps {
-            Steps::One | Steps::Last => false,
-            Steps::Fua => !event.rwbs.fua,
-            Steps::Two => true,
+        let issued = request.issued.take();
+        let issued = match key.stage {
+            Stage::Waiting if key.shape == Shape::Plain => {
+                issued.or_else(|| self.strays.come_back(group, event.sector))
+            }
+            _ => issued,
         };
-        if more {
-            request.steps = Steps::Last;
-            self.places.insert(place, request);
-            self.ending.push((place, place.1 + request.sectors));
+        let stay = issued.map(|time| Stay::End { issued: Some(time) });
+        if middle {
+            self.data_are_done(key, request, event);
             return (None, stay);
         }
-        if last {
-            self.ending.retain(|&(ending, _)| ending != place);
-        }
+        self.sequences -= u64::from(key.shape != Shape::Plain);
         self.settle(group);
         let end = Effect::End {
-            start: Some(request.start),
+            start: Some(key.start),
         };
         (Some(end), stay)
     }
 
-    fn merge(&mut self, group: Group, event: &Event) -> Effect {
-        let Some(absorbed) = self
-            .find(group, event, |r| r.issued.is_none())
-            .and_then(|p| self.places.remove(&p))
-        else {
-            return Effect::Absorb { seen: false };
+    fn data_are_done(&mut self, key: Key, request: Request, event: &Event) {
+        // A flush follows if forced unit access was asked for and the disk cannot do it.
+        let flushes = request.fua && !event.rwbs.fua;
+        let awaits = match flushes {
+            true => Awaits::Flush(event.time),
+            false => Awaits::Nothing(event.on),
         };
-        let ends_here = |(place, r): (&Place, &Request)| place.1 + r.sectors == event.sector;
-        let before = self.places.range((group, 0, 0)..(group, event.sector, 0));
-        // The absorbing request ends where the absorbed one begins. Bios may have joined it since
-        // its start, so its known size may fall short; discards need not even touch.
-        let place = before
-            .clone()
-            .rev()
-            .find(|&one| ends_here(one))
-            .or_else(|| before.clone().rev().find(|(_, r)| r.steps == Steps::One))
-            .or_else(|| self.group(group).find(|(_, r)| r.steps == Steps::One))
-            .map(|(&place, _)| place);
-        if let Some(place) = place {
-            if !self.places.get_key_value(&place).is_some_and(ends_here) {
-                let starts = self.plain_starts(group).map(|s| s.max(absorbed.start));
-                let spread = spread(starts);
-                self.slack.merged(group, spread);
-            }
-            if let Some(request) = self.places.get_mut(&place) {
-                request.start = request.start.min(absorbed.start);
-                let end = event.sector + event.sectors;
-                request.sectors = request.sectors.max(end.saturating_sub(place.1));
-            }
-        }
-        self.settle(group);
-        Effect::Absorb { seen: true }
+        let shape = Shape::Sequence;
+        let stage = Stage::Ending;
+        let key = Key {
+            stage,
+            shape,
+            ..key
+        };
+        self.table.insert(key, Request { awaits, ..request });
     }
 
-    fn merge_or_grow(&mut self, group: Group, event: &Event) -> Option<Effect> {
-        let here = self.exact(group, event.sector, |r| r.issued.is_none());
-        let same_size =
-            here.and_then(|p| self.places.get(&p)).map(|r| r.sectors) == Some(event.sectors);
-        let grown = self
-            .group(group)
-            .find(|(p, r)| {
-                r.steps == Steps::One && p.1 < event.sector && p.1 + r.sectors == event.sector
-            })
-            .map(|(&place, _)| place)?;
-        if same_size {
-            return Some(self.merge(group, event));
+    /// So many sectors are complete from the front of the request at the event's sector, and no
+    /// other event tells of its end.
+    fn complete_or_end(&mut self, group: Group, event: &Event) -> (Option<Effect>, Option<Stay>) {
+        if self.complete(group, event) {
+            return (None, None);
         }
-        if let Some(request) = self.places.get_mut(&grown) {
-            request.sectors += event.sectors;
+        let nothing = event.sectors == 0 && self.choose_done(group, event).end.is_none();
+        // A driver that could do nothing says so, and tries again or fails.
+        let at_driver = || self.table.at(group, Stage::Driver, event.sector).next();
+        if nothing && (event.failed || at_driver().is_some()) {
+            return (None, None);
+        }
+        self.done(group, event)
+    }
+
+    /// The driver has completed sectors; returns whether they are only a part of the request.
+    fn complete(&mut self, group: Group, event: &Event) -> bool {
+        let alike = |key: &Key| match key.shape {
+            Shape::Plain => key.kept == event.rwbs.kept,
+            _ => key.kept == as_sequence(event.rwbs.kept),
+        };
+        let part = |(key, request): &(&Key, &Request)| {
+            alike(key) && event.sectors > 0 && event.sectors < request.sectors
+        };
+        let whole =
+            |(key, request): &(&Key, &Request)| alike(key) && event.sectors == request.sectors;
+        let stage = match self.issues {
+            0 => Stage::Waiting,
+            _ => Stage::Driver,
+        };
+        let here = || self.table.at(group, stage, event.sector).take(64);
+        let found = match here().any(|entry| whole(&entry)) {
+            true => None,
+            false => here().find(part).map(|(&key, _)| key),
+        };
+        let Some(mut key) = found else {
+            self.flow.completed(group, event);
+            return false;
+        };
+        if let Some(mut request) = self.table.remove(&key) {
+            key.sector = key.sector.saturating_add(event.sectors);
+            request.sectors -= event.sectors;
+            self.table.insert(key, request);
+        }
+        true
+    }
+
+    /// A flush command that nobody started is over. Where both events tell of it, its done does.
+    fn flush_ends(&mut self, event: &Event, by_done: bool) -> Option<Stay> {
+        let twice = by_done && self.flow.is_flushed(event.on);
+        self.flush_dones += u64::from(by_done);
+        let waits_for_done = !by_done && self.flush_dones > 0;
+        if waits_for_done || (twice && self.flush_dones == 1) {
+            if waits_for_done {
+                let issued = self.strays.oldest_flush();
+                self.flush_ends += 1;
+                self.flow.flushed(event, issued);
+            }
+            return None;
+        }
+        let issued = self.strays.come_back(Group::Flush, 0);
+        self.flush_ends += u64::from(!twice);
+        self.flow.flushed(event, issued);
+        issued.map(|time| Stay::End { issued: Some(time) })
+    }
+
+    /// Whether what was found is one of those that a flush command ends, one after the other.
+    fn ends_in_a_row(&self, found: Option<&(Key, Request)>) -> bool {
+        let of_flush = |(key, request): &(Key, Request)| match key.stage {
+            Stage::Ending => matches!(request.awaits, Awaits::Flush(_)),
+            _ => key.shape == Shape::Empty,
+        };
+        found.is_some_and(of_flush)
+    }
+
+    /// A driver command, or what looks like one: the end of write zeroes of older kernels.
+    fn command(&mut self, event: &Event) -> Option<Step> {
+        let group = Group::WriteZeroes;
+        match event.kind {
+            Kind::Start => {
+                self.driver_commands += 1;
+                self.commands += 1;
+            }
+            Kind::Done if self.zeroes(event).is_some() => {
+                if self.commands == 0 || self.lean == Lean::Early {
+                    let (io, driver) = self.done(group, event);
+                    return Some(Step { group, io, driver });
+                }
+                self.commands -= 1;
+            }
+            Kind::Requeue if self.zeroes(event).is_some() => {
+                let driver = self.requeue(group, event);
+                return Some(Step {
+                    group,
+                    io: None,
+                    driver,
+                });
+            }
+            Kind::Done | Kind::Complete => self.commands = self.commands.saturating_sub(1),
+            _ => {}
         }
         None
     }
 
-    fn grow_front(&mut self, group: Group, event: &Event) {
-        let Some(place) = self.exact(group, event.sector + event.sectors, |_| true) else {
-            return;
-        };
-        if let Some(mut request) = self.places.remove(&place) {
-            request.sectors += event.sectors;
-            self.places.insert((group, event.sector, place.2), request);
+    /// Returns write zeroes at the event's place that it may be about.
+    fn zeroes(&self, event: &Event) -> Option<Pick> {
+        let choice = self.choose_done(Group::WriteZeroes, event);
+        choice.end.filter(|pick| pick.key.sector == event.sector)
+    }
+
+    fn is_middle(&self, choice: &Choice) -> bool {
+        choice.middle.is_some() && (choice.end.is_none() || self.lean == Lean::Late)
+    }
+
+    /// Takes the request that was chosen out of the table.
+    fn take(&mut self, choice: Choice, group: Group, event: &Event) -> Option<(Key, Request)> {
+        let pick = match self.is_middle(&choice) {
+            true => choice.middle,
+            false => choice.end,
+        }?;
+        if pick.doubt > 0 {
+            self.slack.guessed(group, pick.doubt);
+            // Twins may have been issued in another order than that of their starts.
+            let youngest = event.time.saturating_sub(pick.key.start);
+            self.driver_slack.guessed(group, youngest);
         }
+        let request = self.table.remove(&pick.key)?;
+        Some((pick.key, request))
     }
 
     /// With none left in flight, every start has been used, whatever was guessed.
     fn settle(&mut self, group: Group) {
-        if self.group(group).next().is_none() {
+        if self.table.count(group) == 0 {
             self.slack.emptied(group);
+            self.driver_slack.emptied(group);
         }
     }
-}
-
-/// Returns the largest minus the smallest.
-fn spread(starts: impl Iterator<Item = u64>) -> u64 {
-    let (low, high) = starts.fold((u64::MAX, 0), |(low, high), s| (low.min(s), high.max(s)));
-    high.saturating_sub(low)
 }

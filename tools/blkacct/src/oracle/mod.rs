@@ -22,6 +22,7 @@
 //! lower bound lower.
 
 pub mod account;
+mod books;
 pub mod driver;
 pub mod errors;
 pub mod flight;
@@ -30,10 +31,10 @@ pub mod replay;
 pub mod slack;
 pub mod sweep;
 
-use account::{Account, Figures};
-use driver::Stay;
+use account::Figures;
+use books::Books;
 use errors::{Counted, Errors};
-use flight::{Effect, Flight, Step};
+use flight::{Flight, Lean, Step};
 use models::{Models, Said};
 use slack::Slack;
 
@@ -41,8 +42,8 @@ use crate::source::{Event, Group, Kind};
 
 /// Turns the events of one disk into figures.
 pub struct Oracle {
-    flight: Flight,
-    books: Option<Books>,
+    /// One way to read the events; two once an event was open.
+    ways: Vec<Way>,
     errors: Errors,
     skew: u64,
     to: u64,
@@ -50,43 +51,34 @@ pub struct Oracle {
     counted: Option<(u64, u64)>,
     counted_at_driver: Option<(u64, u64)>,
     from: u64,
-    slack_before: Slack,
+    /// The window is what the trace has.
+    whole: bool,
+    open: u64,
+    end: Kind,
     /// Jiffies a second of the kernels to model, if any are.
     hz: Option<u64>,
     models: Option<Models>,
 }
 
-/// The two accounts.
-struct Books {
-    /// All that is in flight.
-    io: Account,
-    /// What the driver has.
-    driver: Account,
+/// One way to read the events.
+#[derive(Clone)]
+struct Way {
+    flight: Flight,
+    books: Books,
+    slack_before: (Slack, Slack),
 }
 
-impl Books {
-    fn new(from: u64, skew: u64) -> Self {
-        Books {
-            io: Account::new(from, skew),
-            driver: Account::new(from, skew),
-        }
-    }
-
-    fn book(&mut self, time: u64, step: Step) {
-        let (io, driver, group) = (&mut self.io, &mut self.driver, step.group);
-        match step.io {
-            Some(Effect::Begin) => io.begin(time, group),
-            Some(Effect::End { start }) => io.end(time, group, start),
-            Some(Effect::Absorb { seen }) => io.absorb(time, group, seen),
-            None => {}
-        }
-        match step.driver {
-            Some(Stay::Begin) => driver.begin(time, group),
-            Some(Stay::End { issued }) => driver.end(time, group, issued),
-            Some(Stay::Requeue { issued }) => driver.requeue(time, group, Some(issued)),
-            None => {}
-        }
-    }
+/// The figures by one way to read the events.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The figures.
+    pub figures: Figures,
+    /// Those of the driver, whose `ios` are stays; none if the trace has no issue.
+    pub driver: Option<Figures>,
+    /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
+    pub slack: [u64; Group::COUNT],
+    /// The same for the sums of the times at the driver.
+    pub driver_slack: [u64; Group::COUNT],
 }
 
 /// The figures, and what is to be said about them.
@@ -95,55 +87,64 @@ pub struct Truth {
     pub from: u64,
     /// The end of the window.
     pub to: u64,
-    /// The figures.
-    pub figures: Figures,
-    /// Those of the driver, whose `ios` are stays; none if the trace has no issue.
-    pub driver: Option<Figures>,
+    /// The figures, by each way to read the events: with ends as early as they can be, and, if that
+    /// makes a difference, as late as they can be.
+    pub readings: Vec<Reading>,
+    /// Events that may end a request or not.
+    pub open: u64,
     /// Requests that failed; none if the trace may not show them.
     pub errors: Option<Counted>,
-    /// What each group's `nsecs` may be wrong by because requests had to be guessed, in ns.
-    pub slack: [u64; Group::COUNT],
     /// Driver commands that were started.
     pub driver_commands: u64,
-    /// Dones that may be the middle or the end of a flush sequence.
-    pub unclear_flushes: u64,
     /// What the kernel's algorithms would have said, if they were modelled.
     pub models: Vec<Said>,
+}
+
+impl Truth {
+    /// Returns the figures with ends as early as they can be.
+    pub fn figures(&self) -> &Figures {
+        &self.readings[0].figures
+    }
 }
 
 impl Oracle {
     /// The window is the trace, from the first event of the disk to the last.
     pub fn whole(skew: u64) -> Self {
         Oracle {
-            flight: Flight::default(),
-            books: None,
-            errors: Errors::default(),
-            skew,
-            to: u64::MAX,
-            last: 0,
-            counted: None,
-            counted_at_driver: None,
-            from: 0,
-            slack_before: Slack::default(),
-            hz: None,
-            models: None,
+            whole: true,
+            ..Oracle::window(0, skew)
         }
     }
 
     /// The window begins at `from`.
     pub fn window(from: u64, skew: u64) -> Self {
         Oracle {
-            books: Some(Books::new(from, skew)),
+            ways: Vec::new(),
+            errors: Errors::default(),
+            skew,
+            to: u64::MAX,
+            last: 0,
+            counted: None,
+            counted_at_driver: None,
             from,
-            ..Oracle::whole(skew)
+            whole: false,
+            open: 0,
+            end: Kind::Done,
+            hz: None,
+            models: None,
         }
+    }
+
+    /// Requests end with events of another kind than [`Kind::Done`]; no event has been given yet.
+    pub fn ends_with(&mut self, kind: Kind) {
+        self.end = kind;
     }
 
     /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at
     /// the beginning and at the end.
     pub fn close(&mut self, to: u64, counted: (u64, u64)) {
         self.counted = Some(counted);
-        self.end(to);
+        self.end_at(to);
     }
 
     /// Models the kernel's own algorithms as well, with `hz` jiffies a second; no event has been
@@ -162,11 +163,10 @@ impl Oracle {
         self.errors.show();
     }
 
-    fn end(&mut self, to: u64) {
+    fn end_at(&mut self, to: u64) {
         self.to = to;
-        if let Some(books) = &mut self.books {
-            books.io.close(to);
-            books.driver.close(to);
+        for way in &mut self.ways {
+            way.books.close(to);
         }
     }
 
@@ -176,54 +176,127 @@ impl Oracle {
             return;
         }
         self.last = event.time;
-        if event.time < self.from {
-            self.slack_before = *self.flight.slack();
+        let window = (self.from, self.to);
+        let fails = event.failed && self.end == Kind::Complete;
+        if event.kind == Kind::Error || (event.kind == Kind::Complete && fails) {
+            self.errors.event(event.time, window, self.skew);
         }
-        if event.kind == Kind::Error {
-            let window = (self.from, self.to);
-            return self.errors.event(event.time, window, self.skew);
-        }
-        let Some(step) = self.flight.event(event) else {
+        if self.ways.is_empty() {
+            // An event that does nothing, such as a bio's, begins no window.
+            let mut flight = Flight::new(self.end);
+            let step = flight.event(event);
+            if self.whole && step.is_some() {
+                self.from = event.time;
+                self.whole = false;
+            }
+            let mut books = Books::new(self.from, self.skew);
+            books.close(self.to);
+            self.ways.push(Way {
+                flight,
+                books,
+                slack_before: Default::default(),
+            });
+            if let Some(step) = step {
+                self.ways[0].books.book(event.time, step);
+                self.model_step(event.time, step);
+            }
             return;
-        };
-        let books = self.books.get_or_insert_with(|| {
-            self.from = event.time;
-            Books::new(event.time, self.skew)
-        });
-        books.book(event.time, step);
+        }
+        self.fork(event);
+        let mut first = None;
+        let mut found = [true; 2];
+        for (way, found) in self.ways.iter_mut().zip(&mut found) {
+            if event.time < self.from {
+                let (io, driver) = way.flight.slack();
+                way.slack_before = (*io, *driver);
+            }
+            if let Some(step) = way.flight.event(event) {
+                *found = !step.is_unseen();
+                if self.whole {
+                    self.from = event.time;
+                    way.books = Books::new(event.time, self.skew);
+                    way.books.close(self.to);
+                }
+                way.books.book(event.time, step);
+                first = first.or(Some(step));
+            }
+        }
+        self.whole &= first.is_none();
+        if let Some(step) = first {
+            self.model_step(event.time, step);
+        }
+        // An end that has a start one way and none the other shows which way is right.
+        if found[0] != found[1] && self.ways.len() == 2 {
+            self.ways.swap_remove(usize::from(found[0]));
+            self.ways[0].flight.lean = Lean::Early;
+        }
+    }
+
+    /// Goes on in two ways from an event that may end a request or not.
+    fn fork(&mut self, event: &Event) {
+        if !self.ways.iter().any(|way| way.flight.is_open(event)) {
+            return;
+        }
+        self.open += 1;
+        if let [way] = self.ways.as_mut_slice() {
+            let mut other = way.clone();
+            other.flight.lean = Lean::Late;
+            self.ways.push(other);
+        }
+    }
+
+    fn model_step(&mut self, time: u64, step: Step) {
         if let (Some(hz), Some(effect)) = (self.hz, step.io) {
-            let models = self
-                .models
-                .get_or_insert_with(|| Models::new(hz, self.from));
-            models.event(event.time, effect);
+            let from = self.from;
+            let models = self.models.get_or_insert_with(|| Models::new(hz, from));
+            models.event(time, effect);
         }
     }
 
     /// Ends the window, at the last event unless it was closed.
     pub fn finish(mut self) -> Truth {
         if self.to == u64::MAX {
-            self.end(self.last.max(self.from));
+            self.end_at(self.last.max(self.from));
         }
-        let books = self
-            .books
-            .unwrap_or_else(|| Books::new(self.from, self.skew));
-        let figures = books.io.finish(self.counted);
-        let driver = books.driver.finish(self.counted_at_driver);
-        let slack = self.flight.slack();
+        if self.ways.is_empty() {
+            let mut books = Books::new(self.from, self.skew);
+            books.close(self.to);
+            self.ways.push(Way {
+                flight: Flight::new(self.end),
+                books,
+                slack_before: Default::default(),
+            });
+        }
         let models = self.models.map(|mut models| {
             models.close(self.to);
             models.finish()
         });
+        let driver_commands = self.ways[0].flight.driver_commands;
+        let (counted, at_driver) = (self.counted, self.counted_at_driver);
+        let readings = self.ways.into_iter();
         Truth {
             from: self.from,
             to: self.to,
-            slack: Group::ALL.map(|group| slack.since(&self.slack_before, group)),
-            driver_commands: self.flight.driver_commands,
-            unclear_flushes: self.flight.unclear_flushes,
+            readings: readings.map(|way| way.finish(counted, at_driver)).collect(),
+            open: self.open,
+            driver_commands,
             errors: self.errors.finish(self.to, self.skew),
-            figures,
             models: models.unwrap_or_default(),
+        }
+    }
+}
+
+impl Way {
+    fn finish(self, counted: Option<(u64, u64)>, at_driver: Option<(u64, u64)>) -> Reading {
+        let (figures, driver) = self.books.finish(counted, at_driver);
+        let (slack, driver_slack) = self.flight.slack();
+        let since =
+            |slack: &Slack, before: &Slack| Group::ALL.map(|group| slack.since(before, group));
+        Reading {
+            figures,
             driver: (self.flight.issues > 0).then_some(driver),
+            slack: since(slack, &self.slack_before.0),
+            driver_slack: since(driver_slack, &self.slack_before.1),
         }
     }
 }

@@ -70,6 +70,14 @@ pub struct On {
     pub pid: u32,
 }
 
+impl On {
+    /// The trace does not say.
+    pub const UNKNOWN: On = On {
+        cpu: u32::MAX,
+        pid: u32::MAX,
+    };
+}
+
 /// One event of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {

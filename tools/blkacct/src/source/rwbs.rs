@@ -81,7 +81,7 @@ pub struct Rwbs {
 }
 
 /// Which of the letters behind the operation are there that the block layer never takes away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kept {
     /// `S`; a flush sequence gets it if it lacks it.
     pub sync: bool,
@@ -91,6 +91,16 @@ pub struct Kept {
     pub meta: bool,
     /// `U`, to be written whole or not at all.
     pub atomic: bool,
+}
+
+impl Kept {
+    /// Every letter.
+    pub const ALL: Kept = Kept {
+        sync: true,
+        ahead: true,
+        meta: true,
+        atomic: true,
+    };
 }
 
 /// Reads the letters; none for what the kernel does not write.

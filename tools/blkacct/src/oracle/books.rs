@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The two accounts of a disk: of all that is in flight, and of what the driver has.
+
+use super::account::{Account, Figures};
+use super::driver::Stay;
+use super::flight::{Effect, Step};
+
+/// The accounts.
+#[derive(Clone)]
+pub struct Books {
+    io: Account,
+    driver: Account,
+}
+
+impl Books {
+    /// Opens both over a window that begins at `from`, for times that may be off by `skew` ns.
+    pub fn new(from: u64, skew: u64) -> Self {
+        Books {
+            io: Account::new(from, skew),
+            driver: Account::new(from, skew),
+        }
+    }
+
+    /// Ends the window.
+    pub fn close(&mut self, to: u64) {
+        self.io.close(to);
+        self.driver.close(to);
+    }
+
+    /// Enters what an event at `time` does.
+    pub fn book(&mut self, time: u64, step: Step) {
+        let (io, driver, group) = (&mut self.io, &mut self.driver, step.group);
+        match step.io {
+            Some(Effect::Begin) => io.begin(time, group),
+            Some(Effect::End { start }) => io.end(time, group, start),
+            Some(Effect::Absorb { seen }) => io.absorb(time, group, seen),
+            None => {}
+        }
+        match step.driver {
+            Some(Stay::Begin) => driver.begin(time, group),
+            Some(Stay::End { issued }) => driver.end(time, group, issued),
+            Some(Stay::Requeue { issued }) => driver.requeue(time, group, Some(issued)),
+            None => {}
+        }
+    }
+
+    /// Closes both; someone counted in-flight, and what the driver had, at both edges.
+    pub fn finish(
+        self,
+        counted: Option<(u64, u64)>,
+        at_driver: Option<(u64, u64)>,
+    ) -> (Figures, Figures) {
+        (self.io.finish(counted), self.driver.finish(at_driver))
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Which request an event is about.
+//!
+//! First those that the event names outright: its place, its group, its letters, a stage in which
+//! the event can come. Only where there is none of these, those that it can be about by way of
+//! something that the trace did not show: bios that joined at the front, a part that was complete
+//! before, letters that somebody changed.
+
+use super::flow::Told;
+use super::table::{Awaits, Key, Request, Shape, Stage, Twins};
+use super::Flight;
+use crate::source::{Event, Group, Kept, Kind, On};
+
+/// A request, and how far wrong it may be to take it rather than its twins.
+#[derive(Clone, Copy, Debug)]
+pub struct Pick {
+    pub key: Key,
+    /// In ns, by the starts.
+    pub doubt: u64,
+}
+
+/// The request that an event is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice {
+    /// If the event is of one whose next done is its end.
+    pub end: Option<Pick>,
+    /// If it is of a sequence that is not yet over with it.
+    pub middle: Option<Pick>,
+}
+
+/// Whether a sequence can end with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ready {
+    No,
+    Maybe,
+    Sure,
+}
+
+impl Choice {
+    fn is_empty(&self) -> bool {
+        self.end.is_none() && self.middle.is_none()
+    }
+
+    /// Takes a request into the choice, beside what is there.
+    fn add(&mut self, found: Option<Twins>, middle: bool) {
+        let Some(twins) = found else { return };
+        let place = if middle {
+            &mut self.middle
+        } else {
+            &mut self.end
+        };
+        let (low, high) = (twins.oldest.start, twins.youngest);
+        *place = Some(match place.take() {
+            None => Pick {
+                key: twins.oldest,
+                doubt: high - low,
+            },
+            Some(pick) => {
+                let first = pick.key.start;
+                let key = if low < first { twins.oldest } else { pick.key };
+                let last = high.max(first + pick.doubt);
+                Pick {
+                    key,
+                    doubt: last - low.min(first),
+                }
+            }
+        });
+    }
+
+    /// Takes one that was found some other way, if the choice is empty.
+    fn or(&mut self, key: Option<Key>, doubt: u64) {
+        if let Some(key) = key.filter(|_| self.is_empty()) {
+            let pick = Some(Pick { key, doubt });
+            match key.shape {
+                Shape::Sequence if key.stage == Stage::Driver => self.middle = pick,
+                _ => self.end = pick,
+            }
+        }
+    }
+}
+
+/// The letters of a request that is or may be a sequence: it has the `S` from the beginning.
+pub fn as_sequence(kept: Kept) -> Kept {
+    Kept { sync: true, ..kept }
+}
+
+impl Flight {
+    /// Returns the request that is done.
+    pub(super) fn choose_done(&self, group: Group, event: &Event) -> Choice {
+        let told = match (self.end, event.sectors) {
+            (Kind::Complete, 0) => Told::End,
+            (Kind::Complete, _) => Told::Data,
+            _ => self.flow.told(group, event),
+        };
+        let (sure, maybe) = self.endings(group, event, told);
+        let mut choice = Choice::default();
+        if sure.is_some() {
+            choice.add(sure, false);
+            return choice;
+        }
+        choice.add(maybe, false);
+        if (self.end, told) != (Kind::Complete, Told::End) {
+            self.add_data(&mut choice, group, event);
+            self.add_hidden(&mut choice, group, event);
+        }
+        choice
+    }
+
+    /// Adds those whose data are done by the event.
+    fn add_data(&self, choice: &mut Choice, group: Group, event: &Event) {
+        let (kept, fua) = (event.rwbs.kept, event.rwbs.fua);
+        let here = |stage, shape, kept| self.table.twins(group, stage, event.sector, shape, kept);
+        let stages: &[Stage] = match self.issues {
+            // Nothing tells when the driver has one.
+            0 => &[Stage::Driver, Stage::Waiting],
+            _ => &[Stage::Driver],
+        };
+        for &stage in stages {
+            if !fua {
+                choice.add(here(stage, Shape::Plain, kept), false);
+            }
+            if fua {
+                choice.add(here(stage, Shape::Fua, as_sequence(kept)), false);
+            }
+            choice.add(here(stage, Shape::Undecided, as_sequence(kept)), !fua);
+            choice.add(here(stage, Shape::Sequence, as_sequence(kept)), true);
+        }
+    }
+
+    /// Adds one that the event can be about in some way that the trace does not show.
+    fn add_hidden(&self, choice: &mut Choice, group: Group, event: &Event) {
+        let (sector, table) = (event.sector, &self.table);
+        let spread = || table.spread(group, 0);
+        let any = |stage| table.at(group, stage, sector).map(|(&key, _)| key);
+        // It failed before the driver had it.
+        let waits = |key: &Key| key.shape != Shape::Plain || key.kept == event.rwbs.kept;
+        if self.issues > 0 && choice.is_empty() {
+            choice.or(any(Stage::Waiting).take(64).find(waits), 0);
+        }
+        // A part of it was done before, or it has grown at its front.
+        if choice.is_empty() {
+            choice.or(self.covering(group, Stage::Driver, event), 0);
+        }
+        if choice.is_empty() {
+            let ended = table.ending_at(group, sector).next().copied();
+            choice.or(ended.or_else(|| any(Stage::Ending).next()), 0);
+            choice.or(any(Stage::Driver).next(), 0);
+        }
+        if choice.is_empty() && self.issues == 0 {
+            let plain = |(key, _): &(&Key, &Request)| key.shape == Shape::Plain;
+            let found = self
+                .covering(group, Stage::Waiting, event)
+                .or_else(|| any(Stage::Waiting).next())
+                .or_else(|| {
+                    let mut behind = table.from(group, Stage::Waiting, sector);
+                    behind.find(plain).map(|(&key, _)| key)
+                })
+                .or_else(|| {
+                    let mut all = table.from(group, Stage::Waiting, 0);
+                    all.find(plain).map(|(&key, _)| key)
+                });
+            choice.or(found, spread());
+        }
+    }
+
+    /// Returns the sequences and the flushes without data that can end with the event: those that
+    /// must, and those that may.
+    fn endings(&self, group: Group, event: &Event, told: Told) -> (Option<Twins>, Option<Twins>) {
+        let kept = as_sequence(event.rwbs.kept);
+        let (mut sure, mut maybe) = (None, None);
+        let mut take = |key: Key, awaits: Awaits| {
+            let place = match self.ready(awaits, event, told) {
+                Ready::No => return,
+                Ready::Maybe => &mut maybe,
+                Ready::Sure => &mut sure,
+            };
+            let twins = place.get_or_insert(Twins {
+                oldest: key,
+                youngest: key.start,
+            });
+            twins.youngest = twins.youngest.max(key.start);
+            if key.start < twins.oldest.start {
+                twins.oldest = key;
+            }
+        };
+        let table = &self.table;
+        let behind = table.ending_at(group, event.sector);
+        let first = table.at(group, Stage::Ending, event.sector).take(64);
+        for key in behind.chain(first.map(|(key, _)| key)) {
+            if let Some(request) = table.get(key).filter(|_| key.kept == kept) {
+                take(*key, request.awaits);
+            }
+        }
+        let empty = table.twins(group, Stage::Waiting, event.sector, Shape::Empty, kept);
+        if let Some(twins) = empty {
+            take(twins.oldest, Awaits::Flush(twins.oldest.start));
+            if self.ready(Awaits::Flush(twins.youngest), event, told) != Ready::No {
+                for place in [&mut sure, &mut maybe].into_iter().flatten() {
+                    place.youngest = place.youngest.max(twins.youngest);
+                }
+            }
+        }
+        (sure, maybe)
+    }
+
+    fn ready(&self, awaits: Awaits, event: &Event, told: Told) -> Ready {
+        match (awaits, told) {
+            (_, Told::Data) => Ready::No,
+            (_, Told::End) => Ready::Sure,
+            (Awaits::Nothing(On::UNKNOWN), _) => Ready::Maybe,
+            (Awaits::Nothing(on), _) if on == event.on => Ready::Sure,
+            (Awaits::Nothing(_), _) => Ready::No,
+            (Awaits::Flush(since), Told::Flushed(Some(issued))) if issued < since => Ready::No,
+            // Another queue's flush may have ended here.
+            (Awaits::Flush(_), Told::Flushed(_)) if self.flushes_overlap => Ready::Maybe,
+            (Awaits::Flush(_), Told::Flushed(_)) => Ready::Sure,
+            (Awaits::Flush(_), Told::Nothing) if self.flush_ends == 0 => Ready::Maybe,
+            (Awaits::Flush(_), Told::Nothing) => Ready::No,
+        }
+    }
+
+    /// Returns the request that goes to the driver.
+    pub(super) fn choose_issue(&self, group: Group, event: &Event) -> Choice {
+        let (kept, fua) = (event.rwbs.kept, event.rwbs.fua);
+        let stage = Stage::Waiting;
+        let here = |shape, kept| {
+            let twins = self.table.twins(group, stage, event.sector, shape, kept)?;
+            Some(self.of_size(twins, event.sectors))
+        };
+        let mut choice = Choice::default();
+        if fua {
+            choice.add(here(Shape::Fua, as_sequence(kept)), false);
+            choice.add(here(Shape::Undecided, as_sequence(kept)), false);
+        } else {
+            choice.add(here(Shape::Plain, kept), false);
+            choice.add(here(Shape::Undecided, as_sequence(kept)), true);
+        }
+        choice.add(here(Shape::Sequence, as_sequence(kept)), true);
+        if choice.is_empty() {
+            let grown = self.grown_to(group, event);
+            choice.or(grown.or_else(|| self.covering(group, stage, event)), 0);
+        }
+        if choice.is_empty() {
+            let any = |(key, _): &(&Key, &Request)| key.shape != Shape::Empty;
+            let mut all = self.table.at(group, stage, event.sector).take(64);
+            choice.or(all.find(any).map(|(&key, _)| key), 0);
+        }
+        choice
+    }
+
+    /// Returns the oldest of the twins that has so many sectors, if one has.
+    fn of_size(&self, twins: Twins, sectors: u64) -> Twins {
+        let Key { group, stage, .. } = twins.oldest;
+        let mut here = self.table.at(group, stage, twins.oldest.sector).take(64);
+        let like = |(key, request): &(&Key, &Request)| {
+            (key.shape, key.kept) == (twins.oldest.shape, twins.oldest.kept)
+                && request.sectors == sectors
+        };
+        let found = here.by_ref().find(like).map(|(&key, _)| key);
+        let youngest = here.filter(like).last().map(|(key, _)| key.start);
+        match found {
+            None => twins,
+            Some(oldest) => Twins {
+                oldest,
+                youngest: youngest.unwrap_or(oldest.start),
+            },
+        }
+    }
+
+    /// Returns a request that holds the event's sector behind its first. A zone append is anywhere
+    /// behind the first sector of its zone.
+    pub(super) fn covering(&self, group: Group, stage: Stage, event: &Event) -> Option<Key> {
+        let fits = |(key, request): &(&Key, &Request)| {
+            key.shape != Shape::Empty
+                && (group == Group::ZoneAppend || key.sector + request.sectors > event.sector)
+        };
+        let mut below = self.table.below(group, stage, event.sector);
+        below.next().filter(fits).map(|(&key, _)| {
+            // The oldest of those that lie there.
+            let kept = key.kept;
+            let twins = self.table.twins(group, stage, key.sector, key.shape, kept);
+            twins.map_or(key, |twins| twins.oldest)
+        })
+    }
+
+    /// Returns the plain request that waits and that bios at its front can have grown to the
+    /// event's.
+    pub(super) fn grown_to(&self, group: Group, event: &Event) -> Option<Key> {
+        let end = event.sector.saturating_add(event.sectors);
+        let fits = |(key, request): &(&Key, &Request)| {
+            key.shape == Shape::Plain && key.sector + request.sectors <= end
+        };
+        self.table
+            .from(group, Stage::Waiting, event.sector)
+            .take_while(|(key, _)| key.sector < end)
+            .find(fits)
+            .map(|(&key, _)| key)
+    }
+}
