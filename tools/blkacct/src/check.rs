@@ -2,22 +2,24 @@
 //! `blkacct check`: from what is asked to what is printed.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{bail, Context};
 
 use crate::cli::{CheckArgs, FileFormat};
+use crate::copies;
 use crate::device;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::invariants::{self, Violation};
 use crate::judge::{self, Reported};
 use crate::live;
-use crate::oracle::{replay, Oracle, Truth};
+use crate::oracle::replay::{Outcome, Replay};
+use crate::oracle::{Oracle, Truth};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::snapshot;
 use crate::source::{Evidence, Format, Stream};
+use crate::terminal;
 use crate::watch;
 
 /// Runs the check.
@@ -46,44 +48,45 @@ fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.disk.is_some() || !args.stat.is_empty() || args.models || args.json {
         bail!("--disk, --stat, --models and --json are for traces; say which format with --format");
     }
-    let mut out = io::stdout().lock();
-    let mut failed = 0;
+    let mut out = terminal::out();
+    let mut holds = true;
     for path in &args.files {
-        let name = path.display();
-        let mut text = String::new();
-        open(path)?
-            .read_to_string(&mut text)
-            .with_context(|| name.to_string())?;
-        let case = cases::parse(&text)
-            .with_context(|| format!("{name}: not a case; is it a trace? then give --format"))?;
-        let outcomes = replay::replay(&case).with_context(|| name.to_string())?;
+        let name = path.display().to_string();
+        let outcomes = replay(path).with_context(|| name.clone())?;
         if outcomes.is_empty() {
             bail!("{name}: expects nothing; add an `expect` line");
         }
         for outcome in outcomes {
-            let when = outcome.at_us.map(|at| format!("@{at}")).unwrap_or_default();
-            write!(
-                out,
-                "{name}:{}: expect{when} {}",
-                outcome.line, outcome.device
-            )?;
-            for &(key, want, found) in &outcome.found {
-                let key = key.name();
-                if want == found {
-                    write!(out, " {key}={found} ok")?;
-                } else {
-                    failed += 1;
-                    write!(out, " {key}={found} FAIL (expected {want})")?;
-                }
-            }
-            writeln!(out)?;
+            holds &= outcome.holds();
+            exit::unless_closed(expectation(&mut out, &name, &outcome))?;
         }
     }
-    Ok(if failed == 0 {
-        Exit::Ok
-    } else {
-        Exit::CheckFailed
-    })
+    Ok(if holds { Exit::Ok } else { Exit::CheckFailed })
+}
+
+/// Plays a case.
+fn replay(path: &Path) -> anyhow::Result<Vec<Outcome>> {
+    let mut replay = Replay::default();
+    for step in cases::read(BufReader::new(open(path)?)) {
+        let step = step.context("not a case; is it a trace? then give --format")?;
+        replay.step(&step)?;
+    }
+    Ok(replay.finish())
+}
+
+fn expectation(out: &mut impl Write, name: &str, outcome: &Outcome) -> io::Result<()> {
+    let when = outcome.at_us.map(|at| format!("@{at}")).unwrap_or_default();
+    let (name, line) = (terminal::line(name), outcome.line);
+    write!(out, "{name}:{line}: expect{when} {}", outcome.device)?;
+    for &(key, want, found) in &outcome.found {
+        let key = key.name();
+        if want == found {
+            write!(out, " {key}={found} ok")?;
+        } else {
+            write!(out, " {key}={found} FAIL (expected {want})")?;
+        }
+    }
+    writeln!(out)
 }
 
 /// Reads a trace and prints the truth, beside what was reported if that is given.
@@ -97,16 +100,13 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let dev = device::in_a_trace(&args.root, disk)?;
     let stat = match args.stat.as_slice() {
         [] => None,
-        [before, after] => Some((snapshot::stat(before)?, snapshot::stat(after)?)),
+        [before, after] => Some(copies::read(before, after)?),
         _ => bail!("--stat is given twice: the beginning and the end of the window"),
     };
     let mut oracle = match &stat {
         None => Oracle::whole(args.skew_ns),
         Some(_) if format == Format::Blkparse => {
             bail!("the times of blkparse count from its start; use --format ftrace or perf-script with --stat")
-        }
-        Some((before, after)) if after.time_ns <= before.time_ns => {
-            bail!("the second --stat is not later than the first; exchange them")
         }
         Some((before, after)) => {
             let mut oracle = Oracle::window(before.time_ns, args.skew_ns);
@@ -160,12 +160,11 @@ fn conclude(
         models: truth.models.clone(),
     };
     report.pass = report.doubts.is_empty() && !report.is_wrong();
-    let mut out = io::stdout().lock();
-    if args.json {
-        report.json(&mut out)?;
-    } else {
-        report.table(&mut out)?;
-    }
+    let mut out = terminal::out();
+    exit::unless_closed(match args.json {
+        true => report.json(&mut out),
+        false => report.table(&mut out),
+    })?;
     if !report.doubts.is_empty() {
         bail!("no verdict: {}", report.doubts.join("; "));
     }

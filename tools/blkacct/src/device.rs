@@ -14,6 +14,7 @@ use anyhow::Context;
 use crate::exit::NotAvailable;
 use crate::snapshot;
 use crate::source::Dev;
+use crate::terminal::quoted;
 
 /// A disk or a partition.
 #[derive(Clone, Debug)]
@@ -91,7 +92,7 @@ impl Device {
 
     /// Returns its number; none if it has no node, as the paths of a native NVMe multipath disk.
     pub fn dev(&self) -> Option<Dev> {
-        number(fs::read_to_string(self.dir.join("dev")).ok()?.trim())
+        number(snapshot::text(&self.dir.join("dev")).ok()?.trim())
     }
 
     /// Whether it is a partition.
@@ -126,7 +127,7 @@ impl Device {
     /// [`NotAvailable`] with what puts it there; what the system says if the mode cannot be read.
     pub fn in_mode_2(&self) -> anyhow::Result<()> {
         let switch = self.file("iostats");
-        let mode = match fs::read_to_string(&switch) {
+        let mode = match snapshot::text(&switch) {
             Ok(mode) => mode,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(NotAvailable(format!(
@@ -141,7 +142,7 @@ impl Device {
             return Err(NotAvailable(format!(
                 "{}: iostats is {}, not 2: echo 2 > {}",
                 self.name,
-                mode.trim(),
+                quoted(mode.trim()),
                 self.disk.join("blkacct/iostats").display()
             ))
             .into());
@@ -160,7 +161,7 @@ impl Device {
 
     /// Returns for how long it has been in mode 2, in ns; none if the module does not tell.
     pub fn counted_ns(&self) -> Option<u64> {
-        let text = fs::read_to_string(self.file("counted_ns")).ok()?;
+        let text = snapshot::text(&self.file("counted_ns")).ok()?;
         text.trim_end().parse().ok()
     }
 

@@ -2,7 +2,9 @@
 //! What the kernel reports: a disk's line of `/proc/diskstats`
 //! (`Documentation/admin-guide/iostats.rst`).
 
-use crate::source::Dev;
+use std::io::{self, Read};
+
+use crate::source::{Dev, Lines, Next};
 
 /// A disk's figures. Times are in ms, as the kernel gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,13 +30,32 @@ pub struct Classic {
     pub ms: u64,
 }
 
-/// Finds the line of a disk, by its number; none if it is not there or lacks a field.
-pub fn parse(text: &str, disk: Dev) -> Option<Diskstats> {
-    let is_of_disk = |line: &&str| {
-        let mut words = line.split_whitespace().map(str::parse);
-        (words.next(), words.next()) == (Some(Ok(disk.major)), Some(Ok(disk.minor)))
-    };
-    let line = text.lines().find(is_of_disk)?;
+/// More than the lines of the most disks that a kernel can have.
+pub const LONGEST: usize = 1 << 26;
+
+/// Finds the line of a disk, by its number, in the text of `/proc/diskstats`; none if it is not there
+/// or lacks a field.
+///
+/// # Errors
+///
+/// Those of the source; a line that is none of this file.
+pub fn read(source: impl Read, disk: Dev) -> io::Result<Option<Diskstats>> {
+    let mut lines = Lines::new(source.take(LONGEST as u64));
+    while let Next::Line(line) = lines.next_line()? {
+        let figures = parse(&String::from_utf8_lossy(line), disk);
+        if figures.is_some() {
+            return Ok(figures);
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a line of this disk.
+fn parse(line: &str, disk: Dev) -> Option<Diskstats> {
+    let mut words = line.split_whitespace().map(str::parse);
+    if (words.next()?, words.next()?) != (Ok(disk.major), Ok(disk.minor)) {
+        return None;
+    }
     let mut fields = line
         .split_whitespace()
         .skip(3)
@@ -62,13 +83,13 @@ mod tests {
     const TEXT: &str = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n   \
                         8       1 sda1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
-    fn disk(minor: u32) -> Dev {
-        Dev { major: 8, minor }
+    fn find(text: &str, minor: u32) -> Option<Diskstats> {
+        read(text.as_bytes(), Dev { major: 8, minor }).unwrap()
     }
 
     #[test]
     fn finds_the_disk_and_not_its_partition() {
-        let stats = parse(TEXT, disk(0)).unwrap();
+        let stats = find(TEXT, 0).unwrap();
         assert_eq!(
             stats.groups[1],
             Classic {
@@ -82,11 +103,16 @@ mod tests {
             (9, 10, 11)
         );
         assert_eq!(stats.groups[2].ios, 12);
-        assert_eq!(parse(TEXT, disk(16)), None);
+        assert_eq!(find(TEXT, 16), None);
     }
 
     #[test]
     fn a_short_line_is_not_read() {
-        assert_eq!(parse("8 0 sda 1 2 3", disk(0)), None);
+        assert_eq!(find("8 0 sda 1 2 3\n", 0), None);
+    }
+    #[test]
+    fn a_file_without_end_is_refused() {
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
+        assert!(read(zeros, Dev { major: 8, minor: 0 }).is_err());
     }
 }

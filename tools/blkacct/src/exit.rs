@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// The exit status of a run that did what it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All is well.
+    /// All is well, or nobody wants to know any more.
     Ok = 0,
     /// The command line is wrong. clap uses the same number.
     Usage = 2,
@@ -41,6 +41,19 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     kinds
         .into_iter()
         .any(|kind| kind == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Passes over a reader that has left: what is to be found out is found out all the same, and the
+/// status tells.
+///
+/// # Errors
+///
+/// All others of the output.
+pub fn unless_closed(printed: std::io::Result<()>) -> std::io::Result<()> {
+    match printed {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 /// Returns the exit status of an error.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use acct::hist::Counts;
 use acct::sgrp::StatGroup;
-use anyhow::{bail, Context};
+use anyhow::bail;
 use serde::Serialize;
 
 use crate::cli::LatencyArgs;
@@ -15,6 +15,7 @@ use crate::figures::histogram::{self, Summary, PERCENTILES};
 use crate::figures::Gap;
 use crate::sample::{Choice, Latencies, Live, Paced, Sample, Source, Times};
 use crate::show::table::{align, duration};
+use crate::terminal;
 
 /// Columns of the longest bar.
 const WIDTH: u64 = 40;
@@ -44,7 +45,7 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
             Some(last) => match Gap::between(last, &sample, &name) {
                 Ok((before, _)) => Some(before.latencies.clone()),
                 Err(gap) => {
-                    eprintln!("blkacct: {name}: {gap}");
+                    terminal::tell(format_args!("{name}: {gap}"));
                     None
                 }
             },
@@ -52,14 +53,14 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
         let sides = before
             .map(|before| sides(&before, after))
             .unwrap_or_default();
-        let mut out = io::stdout().lock();
+        let mut out = terminal::out();
         if args.json {
             serde_json::to_writer(&mut out, &sides.iter().map(row).collect::<Vec<_>>())?;
             writeln!(out)?;
         } else {
             table(&mut out, &name, &sides, args.histogram)?;
         }
-        out.flush().context("standard output")?;
+        out.flush()?;
         last = Some(sample);
     }
     Ok(())

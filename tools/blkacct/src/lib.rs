@@ -3,16 +3,17 @@
 //!
 //! | layer | modules |
 //! |---|---|
-//! | what is asked | [`cli`], [`exit`] |
+//! | what is asked, and how it is told | [`cli`], [`exit`], [`terminal`] |
 //! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`] |
 //! | what is shown | [`sample`]s of devices, [`figures`] made of them, [`show`] prints |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
-//! | what is reported | [`device`], [`snapshot`], [`diskstats`] |
+//! | what is reported | [`device`], [`snapshot`], [`copies`], [`diskstats`] |
 //! | the verdict | [`judge`], [`invariants`], [`report`] |
 
 pub mod check;
 pub mod cli;
+pub mod copies;
 pub mod device;
 pub mod diskstats;
 pub mod exit;
@@ -30,11 +31,12 @@ pub mod show;
 pub mod snapshot;
 pub mod source;
 pub mod stat;
+pub mod terminal;
 pub mod watch;
 
 use std::ffi::OsString;
-use std::io::Write;
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
@@ -46,27 +48,34 @@ use exit::Exit;
 ///
 /// What keeps the tool from doing what it was asked to; [`exit::of_error`] has the status for it.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            error.print()?;
-            let usage = error.use_stderr();
-            return Ok(if usage { Exit::Usage } else { Exit::Ok });
-        }
-    };
-    let shown = match cli.command {
-        Some(Command::Check(args)) => return check::run(&args),
-        Some(Command::Stat(args)) => stat::run(&args),
-        Some(Command::Latency(args)) => latency::run(&args),
-        Some(Command::Paths(args)) => paths::run(&args),
-        None => {
-            write!(std::io::stderr(), "{}", Cli::command().render_help())?;
-            return Ok(Exit::Usage);
-        }
-    };
-    match shown {
+    match command(args) {
         // Who reads the reports has had enough of them.
         Err(error) if exit::is_broken_pipe(&error) => Ok(Exit::Ok),
-        shown => shown.map(|()| Exit::Ok),
+        ended => ended,
     }
+}
+
+fn command(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            terminal::tell_all(error.render());
+            return Ok(Exit::Usage);
+        }
+        Err(help) => {
+            help.print().context("standard output")?;
+            return Ok(Exit::Ok);
+        }
+    };
+    match cli.command {
+        Some(Command::Check(args)) => return check::run(&args),
+        Some(Command::Stat(args)) => stat::run(&args)?,
+        Some(Command::Latency(args)) => latency::run(&args)?,
+        Some(Command::Paths(args)) => paths::run(&args)?,
+        None => {
+            terminal::tell_all(Cli::command().render_help());
+            return Ok(Exit::Usage);
+        }
+    }
+    Ok(Exit::Ok)
 }

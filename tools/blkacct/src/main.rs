@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     match blkacct::run(std::env::args_os()) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("blkacct: {error:#}");
+            blkacct::terminal::tell(format_args!("{error:#}"));
             blkacct::exit::of_error(&error)
         }
     }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use acct::hist::Counts;
 use acct::sgrp::StatGroup;
-use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::PathsArgs;
@@ -14,6 +13,7 @@ use crate::exit::NotAvailable;
 use crate::figures::{histogram, Tally, Window};
 use crate::sample::{Choice, DeviceSample, Live, Paced, Sample, Source, Times};
 use crate::show::table::{align, dash, duration, ratio};
+use crate::terminal;
 
 /// Runs the command.
 ///
@@ -35,14 +35,14 @@ pub fn run(args: &PathsArgs) -> anyhow::Result<()> {
     let mut last = None;
     while let Some(sample) = source.next()? {
         let report = Report::new(&upper, last.as_ref(), &sample)?;
-        let mut out = io::stdout().lock();
+        let mut out = terminal::out();
         if args.json {
             serde_json::to_writer(&mut out, &report)?;
             writeln!(out)?;
         } else {
             report.table(&mut out)?;
         }
-        out.flush().context("standard output")?;
+        out.flush()?;
         last = Some(sample);
     }
     Ok(())
@@ -211,7 +211,7 @@ impl Report {
         ];
         align(out, &HEADS, self.lines.iter().map(Line::row).collect())?;
         for left_out in &self.left_out {
-            writeln!(out, "note: {left_out}")?;
+            writeln!(out, "note: {}", terminal::line(left_out))?;
         }
         writeln!(out)
     }

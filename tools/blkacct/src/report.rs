@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::judge::{Field, Unit};
 use crate::oracle::models::Said;
 use crate::show::table::{align, dash, fraction};
+use crate::terminal;
 
 /// A run and its verdict.
 #[derive(Debug, Serialize)]
@@ -63,7 +64,7 @@ impl Report {
         writeln!(
             out,
             "{}: {} s, {} events, times in ms",
-            self.disk,
+            terminal::line(&self.disk),
             fraction(i128::from(window), 9),
             self.events
         )?;
@@ -90,10 +91,10 @@ impl Report {
             writeln!(out, "FAIL: {violation}")?;
         }
         for note in &self.notes {
-            writeln!(out, "note: {note}")?;
+            writeln!(out, "note: {}", terminal::line(note))?;
         }
         for doubt in &self.doubts {
-            writeln!(out, "UNFIT: {doubt}")?;
+            writeln!(out, "UNFIT: {}", terminal::line(doubt))?;
         }
         if judged {
             let verdict = match self.pass {

@@ -2,7 +2,8 @@
 //! What the module reports: `stat`, `anomalies` and the histograms, read with the module's own
 //! code.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -10,7 +11,10 @@ use acct::hist::Latency;
 use acct::wire::{Anomalies, Stat};
 use anyhow::Context;
 
-/// Reads a copy of `stat`.
+/// No file of sysfs is longer: it has one page, which is 64 KiB at most.
+pub const LONGEST: usize = 64 * 1024;
+
+/// Reads `stat`.
 ///
 /// # Errors
 ///
@@ -37,8 +41,63 @@ pub fn latency(path: &Path) -> anyhow::Result<Latency> {
     parse(path)
 }
 
+/// Reads a file of sysfs, or a copy of one.
+///
+/// # Errors
+///
+/// What the system says; a file that is too long or not text.
+pub fn text(path: &Path) -> io::Result<String> {
+    let bytes = bytes(path)?;
+    as_text(&bytes, LONGEST).map(str::to_owned)
+}
+
+/// Reads a file of sysfs that need not be text.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns what was read as text.
+///
+/// # Errors
+///
+/// Text that is longer than `longest`, or is none.
+pub fn as_text(bytes: &[u8], longest: usize) -> io::Result<&str> {
+    let refusal = match std::str::from_utf8(bytes) {
+        _ if bytes.len() > longest => format!("more than {} KiB", longest / 1024),
+        Ok(text) => return Ok(text),
+        Err(_) => "not text".to_owned(),
+    };
+    Err(io::Error::new(ErrorKind::InvalidData, refusal))
+}
+
 fn parse<T: FromStr<Err = acct::wire::Error>>(path: &Path) -> anyhow::Result<T> {
-    let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+    let name = path.display();
+    let text = text(path).with_context(|| format!("{name}"))?;
     text.parse::<T>()
-        .with_context(|| format!("{}:1: is it a copy of blkacct's file?", path.display()))
+        .with_context(|| format!("{name}:1: is it a copy of blkacct's file?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_end_is_refused() {
+        for (file, why) in [
+            ("/dev/zero", "/dev/zero: more than 64 KiB"),
+            (
+                "/dev/null",
+                "/dev/null:1: is it a copy of blkacct's file?: field time_ns is missing",
+            ),
+        ] {
+            assert_eq!(format!("{:#}", stat(Path::new(file)).unwrap_err()), why);
+        }
+    }
 }

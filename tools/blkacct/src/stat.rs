@@ -4,7 +4,6 @@
 use std::io::{self, Write};
 
 use acct::sgrp::Classic;
-use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::StatArgs;
@@ -13,6 +12,7 @@ use crate::exit::NotAvailable;
 use crate::figures::{Tally, Window};
 use crate::sample::{Choice, Live, Paced, Sample, Source, Times};
 use crate::show::table::{align, dash, ratio};
+use crate::terminal;
 
 /// Runs the command.
 ///
@@ -35,13 +35,13 @@ pub fn run(args: &StatArgs) -> anyhow::Result<()> {
     let mut last = None;
     while let Some(sample) = source.next()? {
         let rows = rows(last.as_ref(), &sample)?;
-        let mut out = io::stdout().lock();
+        let mut out = terminal::out();
         if args.json {
             json(&mut out, &rows)?;
         } else {
             table(&mut out, &rows)?;
         }
-        out.flush().context("standard output")?;
+        out.flush()?;
         last = Some(sample);
     }
     Ok(())
@@ -62,7 +62,7 @@ fn rows<'a>(last: Option<&Sample>, now: &'a Sample) -> anyhow::Result<Vec<Row<'a
             Err(error) => {
                 let before = last.and_then(|last| last.device(name));
                 if before.is_some_and(|before| before.stat.is_some()) {
-                    eprintln!("blkacct: {error}");
+                    terminal::tell(format_args!("{error}"));
                 }
                 refusal.get_or_insert(error);
                 continue;
@@ -75,7 +75,7 @@ fn rows<'a>(last: Option<&Sample>, now: &'a Sample) -> anyhow::Result<Vec<Row<'a
         let window = match Window::between(last, now, name) {
             Ok(window) => Some(window),
             Err(gap) => {
-                eprintln!("blkacct: {name}: {gap}");
+                terminal::tell(format_args!("{name}: {gap}"));
                 None
             }
         };
@@ -83,7 +83,7 @@ fn rows<'a>(last: Option<&Sample>, now: &'a Sample) -> anyhow::Result<Vec<Row<'a
     }
     for device in last.iter().flat_map(|last| &last.devices) {
         if now.device(&device.identity.name).is_none() {
-            eprintln!("blkacct: {}: gone", device.identity.name);
+            terminal::tell(format_args!("{}: gone", device.identity.name));
         }
     }
     if rows.is_empty() {

@@ -4,15 +4,16 @@
 //! It needs neither a trace nor a quiet disk, and says nothing about the truth: only that the
 //! numbers do not contradict each other, whatever happens meanwhile.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use acct::wire::Stat;
 use anyhow::bail;
 
 use crate::cli::CheckArgs;
 use crate::device::Device;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::invariants;
+use crate::terminal;
 
 /// Violations that are told; the rest is counted.
 const TOLD: u64 = 20;
@@ -25,7 +26,7 @@ const TOLD: u64 = 20;
 pub fn run(name: &str, args: &CheckArgs) -> anyhow::Result<Exit> {
     let device = Device::find(&args.root, name)?;
     device.in_mode_2()?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     watch(&device.name, args.reads, || device.stat(), &mut out)
 }
 
@@ -43,7 +44,7 @@ fn watch(
         for violation in invariants::check(&last, &stat) {
             violations += 1;
             if violations <= TOLD {
-                writeln!(out, "read {number}: {violation}")?;
+                exit::unless_closed(writeln!(out, "read {number}: {violation}"))?;
             }
         }
         last = stat;
@@ -52,12 +53,13 @@ fn watch(
         bail!("{name}: the time in stat stands still; is it the module's file?");
     }
     let ios = |stat: &Stat| stat.groups.iter().map(|group| group.ios).sum::<u64>();
-    writeln!(
+    exit::unless_closed(writeln!(
         out,
-        "{name}: {reads} reads in {} ms, while {} I/Os were done: {violations} violations",
+        "{}: {reads} reads in {} ms, while {} I/Os were done: {violations} violations",
+        terminal::line(name),
         last.time_ns.saturating_sub(first.time_ns) / 1_000_000,
         ios(&last).saturating_sub(ios(&first)),
-    )?;
+    ))?;
     Ok(match violations {
         0 => Exit::Ok,
         _ => Exit::CheckFailed,

@@ -18,5 +18,5 @@ mod parse;
 mod table;
 
 pub use model::{Case, Event, Expect, Io, Key, Op, Step, What};
-pub use parse::{parse, Fault, ParseError};
+pub use parse::{parse, read, Fault, ParseError, Steps};
 pub use table::table;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Text to [`Case`], one line at a time.
 
+use std::io::{BufRead, Read};
+
 use super::{Case, Event, Expect, Io, Key, Op, Step, What};
 
 /// Why a case could not be read, and at which line.
@@ -27,6 +29,12 @@ pub enum Fault {
         /// What its place asks for.
         wanted: &'static str,
     },
+    /// The line is longer than any of a case.
+    #[error("a line of more than 64 KiB")]
+    Long,
+    /// The line cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
     /// There are words after the end of the line's grammar.
     #[error("`{0}` is one word too many")]
     Extra(String),
@@ -40,21 +48,77 @@ pub enum Fault {
     },
 }
 
+/// A line longer than this is not of a case.
+const LONGEST: u64 = 64 * 1024;
+
+/// Characters of a word that an error quotes.
+const QUOTED: usize = 40;
+
 /// Parses the text of a case file.
 ///
 /// # Errors
 ///
 /// The first line that does not follow the format, with its number.
 pub fn parse(text: &str) -> Result<Case, ParseError> {
-    let mut case = Case::default();
-    let mut last_us = 0;
-    for (index, raw) in text.lines().enumerate() {
-        let line = index + 1;
-        let said = raw.split('#').next().unwrap_or_default();
-        let what = step(said, &mut last_us).map_err(|fault| ParseError { line, fault })?;
-        case.steps.extend(what.map(|what| Step { line, what }));
+    let steps = read(text.as_bytes()).collect::<Result<_, _>>()?;
+    Ok(Case { steps })
+}
+
+/// Reads a case from `source`, of which no more than a line is in memory.
+pub fn read<R: BufRead>(source: R) -> Steps<R> {
+    Steps {
+        source,
+        line: 0,
+        last_us: 0,
+        raw: Vec::new(),
+        over: false,
     }
-    Ok(case)
+}
+
+/// The steps of a case that is being read. The first error is the end.
+pub struct Steps<R> {
+    source: R,
+    line: usize,
+    last_us: u64,
+    raw: Vec<u8>,
+    over: bool,
+}
+
+impl<R: BufRead> Iterator for Steps<R> {
+    type Item = Result<Step, ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.over {
+            self.line += 1;
+            let line = self.line;
+            match self.next_line() {
+                Ok(Some(what)) => return Some(Ok(Step { line, what })),
+                Ok(None) => {}
+                Err(fault) => {
+                    self.over = true;
+                    return Some(Err(ParseError { line, fault }));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<R: BufRead> Steps<R> {
+    /// Reads one line; none if it says nothing.
+    fn next_line(&mut self) -> Result<Option<What>, Fault> {
+        self.raw.clear();
+        let mut source = Read::take(&mut self.source, LONGEST + 1);
+        let read = source.read_until(b'\n', &mut self.raw);
+        let len = read.map_err(|error| Fault::Unreadable(error.to_string()))?;
+        self.over = len == 0;
+        if len as u64 > LONGEST {
+            return Err(Fault::Long);
+        }
+        // What is not text is in a comment, or else no word of the format.
+        let raw = String::from_utf8_lossy(&self.raw);
+        step(raw.split('#').next().unwrap_or_default(), &mut self.last_us)
+    }
 }
 
 /// Reads one line without its comment; a blank one says nothing.
@@ -77,7 +141,7 @@ fn step(said: &str, last_us: &mut u64) -> Result<Option<What>, Fault> {
         }
     };
     match words.0.next() {
-        Some(extra) => Err(Fault::Extra(extra.to_owned())),
+        Some(extra) => Err(Fault::Extra(quoted(extra))),
         None => Ok(Some(what)),
     }
 }
@@ -197,8 +261,16 @@ fn number(word: &str, wanted: &'static str) -> Result<u64, Fault> {
 
 fn bad(word: &str, wanted: &'static str) -> Fault {
     Fault::Bad {
-        word: word.to_owned(),
+        word: quoted(word),
         wanted,
+    }
+}
+
+/// Returns the beginning of a word.
+fn quoted(word: &str) -> String {
+    match word.char_indices().nth(QUOTED) {
+        None => word.to_owned(),
+        Some((end, _)) => format!("{}...", &word[..end]),
     }
 }
 
@@ -297,6 +369,33 @@ mod tests {
         assert_eq!(
             message("5 R\n4 R"),
             "line 2: 4 us is before the event above it, at 5 us"
+        );
+    }
+
+    #[test]
+    fn a_case_without_end_is_read_no_further_than_its_first_fault() {
+        let zeros = std::io::BufReader::new(std::fs::File::open("/dev/zero").unwrap());
+        let steps: Vec<_> = read(zeros).collect();
+        let told = "line 1: a line of more than 64 KiB";
+        assert_eq!(steps.len(), 1);
+        assert_eq!(steps[0].as_ref().unwrap_err().to_string(), told);
+        // A last line needs no end, and one of just the bound is none too many.
+        let longest = format!("#{}\n1 R", "x".repeat(64 * 1024 - 2));
+        assert_eq!(parse(&longest).unwrap().steps.len(), 1);
+        assert_eq!(message(&format!("#{longest}")), told);
+    }
+
+    #[test]
+    fn a_long_word_is_quoted_in_part() {
+        let long = "x".repeat(1000);
+        let begin = format!("`{}...`", "x".repeat(40));
+        assert_eq!(
+            message(&format!("1 {long}")),
+            format!("line 1: {begin} is not an event (S E M P Q T R X f g)")
+        );
+        assert_eq!(
+            message(&format!("1 R {long}")),
+            format!("line 1: {begin} is one word too many")
         );
     }
 

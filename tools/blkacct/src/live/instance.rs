@@ -10,6 +10,7 @@ use anyhow::Context;
 
 use crate::exit::NotAvailable;
 use crate::source::Dev;
+use crate::terminal;
 
 const EVENTS: [&str; 7] = [
     "block_io_start",
@@ -133,14 +134,14 @@ impl Drop for Instance {
     fn drop(&mut self) {
         if !self.owned {
             if let Err(error) = self.stop() {
-                eprintln!("blkacct: {error:#}");
+                terminal::tell(format_args!("{error:#}"));
             }
             return;
         }
         match fs::remove_dir(&self.dir) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let dir = self.dir.display();
-                eprintln!("blkacct: {dir}: {error}; it still traces: rmdir {dir}");
+                terminal::tell(format_args!("{dir}: {error}; it still traces: rmdir {dir}"));
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! One window: start, first report, events, last report, the rest of the events.
 
-use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -157,8 +157,7 @@ impl Files {
             anomalies: device.file("anomalies"),
             diskstats: root.join("proc/diskstats"),
             // An older module has no such file.
-            classic: fs::read_to_string(device.file("classic"))
-                .is_ok_and(|text| text.trim() == "1"),
+            classic: snapshot::text(&device.file("classic")).is_ok_and(|text| text.trim() == "1"),
         })
     }
 
@@ -166,12 +165,13 @@ impl Files {
         let begun = Instant::now();
         let stat = snapshot::stat(&self.stat)?;
         let took_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let text = fs::read_to_string(&self.diskstats)
-            .with_context(|| self.diskstats.display().to_string())?;
-        let diskstats = diskstats::parse(&text, self.disk).with_context(|| {
-            let Dev { major, minor } = self.disk;
-            format!("{}: no line of {major} {minor}", self.diskstats.display())
-        })?;
+        let diskstats = File::open(&self.diskstats)
+            .and_then(|file| diskstats::read(file, self.disk))
+            .with_context(|| self.diskstats.display().to_string())?
+            .with_context(|| {
+                let Dev { major, minor } = self.disk;
+                format!("{}: no line of {major} {minor}", self.diskstats.display())
+            })?;
         Ok(Edge {
             stat,
             took_ns,

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cases::{Case, Event, Expect, Io, Key, Op, What};
+use cases::{Event, Expect, Io, Key, Op, Step, What};
 
 use super::account::{Account, Figures};
 use crate::source::Group;
@@ -52,6 +52,12 @@ pub enum ReplayError {
         /// The time reached.
         last_us: u64,
     },
+    /// There are more expectations or devices than in any case.
+    #[error("{line}: more than {MOST} expectations or devices; make it several cases")]
+    TooLarge {
+        /// The line that is one too many.
+        line: usize,
+    },
     /// A disk is removed with I/O in flight.
     #[error("{line}: {device} is removed with requests in flight")]
     Busy {
@@ -62,41 +68,59 @@ pub enum ReplayError {
     },
 }
 
-/// Plays `case`; returns its expectations in file order.
-///
-/// # Errors
-///
-/// A case that contradicts itself.
-pub fn replay(case: &Case) -> Result<Vec<Outcome>, ReplayError> {
-    let mut stage = Stage::default();
-    let mut outcomes = Vec::new();
-    let mut at_end = Vec::new();
-    for step in &case.steps {
+/// Expectations and devices that one case may have. What is in flight is as much as the case says,
+/// however long it is.
+const MOST: usize = 100_000;
+
+/// A case that is being played, step by step.
+#[derive(Default)]
+pub struct Replay {
+    stage: Stage,
+    outcomes: Vec<Outcome>,
+    /// What must hold at the end, with its line.
+    at_end: Vec<(usize, Expect)>,
+}
+
+impl Replay {
+    /// Plays the next step.
+    ///
+    /// # Errors
+    ///
+    /// A case that contradicts itself, or is larger than any case.
+    pub fn step(&mut self, step: &Step) -> Result<(), ReplayError> {
+        let line = step.line;
         match &step.what {
-            What::Event { at_us, event } => stage.event(step.line, *at_us, event)?,
+            What::Event { at_us, event } => self.stage.event(line, *at_us, event)?,
             What::Expect(expect) => match expect.at_us {
-                None => at_end.push((step.line, expect)),
-                Some(at_us) if at_us < stage.now => {
-                    let last_us = stage.now;
-                    let line = step.line;
+                None => self.at_end.push((line, expect.clone())),
+                Some(at_us) if at_us < self.stage.now => {
+                    let last_us = self.stage.now;
                     return Err(ReplayError::Past {
                         line,
                         at_us,
                         last_us,
                     });
                 }
-                Some(at_us) => outcomes.push(stage.outcome(step.line, expect, at_us)),
+                Some(at_us) => self.outcomes.push(self.stage.outcome(line, expect, at_us)),
             },
         }
+        let expectations = self.outcomes.len() + self.at_end.len();
+        let devices = self.stage.devices.len() + self.stage.off.len();
+        if expectations.max(devices) > MOST {
+            return Err(ReplayError::TooLarge { line });
+        }
+        Ok(())
     }
-    let now = stage.now;
-    outcomes.extend(
-        at_end
-            .into_iter()
-            .map(|(line, expect)| stage.outcome(line, expect, now)),
-    );
-    outcomes.sort_by_key(|outcome| outcome.line);
-    Ok(outcomes)
+
+    /// Returns the expectations in file order.
+    pub fn finish(mut self) -> Vec<Outcome> {
+        let now = self.stage.now;
+        for (line, expect) in &self.at_end {
+            self.outcomes.push(self.stage.outcome(*line, expect, now));
+        }
+        self.outcomes.sort_by_key(|outcome| outcome.line);
+        self.outcomes
+    }
 }
 
 /// A request in flight.
@@ -270,8 +294,16 @@ fn with_disk(device: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn play(text: &str) -> Result<Vec<Outcome>, ReplayError> {
+        let mut replay = Replay::default();
+        for step in cases::parse(text).unwrap().steps {
+            replay.step(&step)?;
+        }
+        Ok(replay.finish())
+    }
+
     fn holds(text: &str) -> Vec<bool> {
-        let outcomes = replay(&cases::parse(text).unwrap()).unwrap();
+        let outcomes = play(text).unwrap();
         outcomes.iter().map(Outcome::holds).collect()
     }
 
@@ -299,11 +331,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_errors() {
-        let error = |text: &str| {
-            replay(&cases::parse(text).unwrap())
-                .unwrap_err()
-                .to_string()
-        };
+        let error = |text: &str| play(text).unwrap_err().to_string();
         assert_eq!(
             error("0 S 1 d0 R 8\n1 S 1 d0 R 8\n"),
             "2: request 1 starts while it is in flight"
@@ -315,6 +343,12 @@ mod tests {
         assert_eq!(
             error("0 S 1 d0 R 8\n1 X d0\n"),
             "2: d0 is removed with requests in flight"
+        );
+        let many = "expect d0 busy=0\n".repeat(MOST + 1);
+        let told = error(&many);
+        assert!(
+            told.starts_with("100001: more than 100000 expect"),
+            "{told}"
         );
     }
 }

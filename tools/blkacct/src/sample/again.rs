@@ -6,21 +6,34 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use crate::{diskstats, snapshot};
+
 /// A file that stays open, so that a read is one system call for each page.
 #[derive(Debug)]
 pub struct Again {
     path: PathBuf,
     file: Option<File>,
     text: Vec<u8>,
+    /// More than this is not read.
+    longest: usize,
 }
 
 impl Again {
-    /// The file of this path, which is opened when it is first read.
+    /// The file of this path, which is opened when it is first read. It has one page, as all of sysfs.
     pub fn new(path: PathBuf) -> Self {
         Again {
             path,
             file: None,
             text: Vec::new(),
+            longest: snapshot::LONGEST,
+        }
+    }
+
+    /// A file with a line for each device.
+    pub fn list(path: PathBuf) -> Self {
+        Again {
+            longest: diskstats::LONGEST,
+            ..Again::new(path)
         }
     }
 
@@ -34,6 +47,7 @@ impl Again {
     /// # Errors
     ///
     /// What the system says: `NotFound` or `ENODEV` if the device is gone, or the module unloaded.
+    /// A file that is too long or not text.
     pub fn read(&mut self) -> io::Result<&str> {
         match self.read_open() {
             // The file of a module that was loaded anew, or of another device of that name, is
@@ -44,21 +58,21 @@ impl Again {
             }
             read => read?,
         }
-        std::str::from_utf8(&self.text)
-            .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+        snapshot::as_text(&self.text, self.longest)
     }
 
     fn read_open(&mut self) -> io::Result<()> {
-        let mut file = match self.file.take() {
+        let file = match self.file.take() {
             Some(file) => file,
             None => File::open(&self.path)?,
         };
         self.text.clear();
-        match read_from_start(&file, &mut self.text) {
+        match read_from_start(&file, &mut self.text, self.longest) {
             // A pipe has no start to go back to: it is read to its end, and opened again next time.
-            Err(error) if error.raw_os_error() == Some(libc::ESPIPE) => {
-                file.read_to_end(&mut self.text).map(drop)
-            }
+            Err(error) if error.raw_os_error() == Some(libc::ESPIPE) => file
+                .take(self.longest as u64 + 1)
+                .read_to_end(&mut self.text)
+                .map(drop),
             read => {
                 self.file = Some(file);
                 read
@@ -67,9 +81,10 @@ impl Again {
     }
 }
 
-/// Appends the whole file, wherever it was read to before.
-fn read_from_start(file: &File, text: &mut Vec<u8>) -> io::Result<()> {
-    loop {
+/// Appends the whole file, wherever it was read to before. One that is too long is not read to its
+/// end.
+fn read_from_start(file: &File, text: &mut Vec<u8>, longest: usize) -> io::Result<()> {
+    while text.len() <= longest {
         let (begin, room) = (text.len(), text.len().max(4096));
         text.resize(begin + room, 0);
         let read = file.read_at(&mut text[begin..], begin as u64);
@@ -77,11 +92,12 @@ fn read_from_start(file: &File, text: &mut Vec<u8>) -> io::Result<()> {
         match read {
             // sysfs gives a file in one piece, procfs does not.
             Ok(0) => return Ok(()),
-            Ok(_) => (),
-            Err(error) if error.kind() == ErrorKind::Interrupted => (),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

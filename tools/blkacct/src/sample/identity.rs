@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
+use crate::snapshot;
 
 /// Names of a device, and its place among the others. What it does not have, or does not tell, is
 /// none or empty.
@@ -167,7 +168,7 @@ pub fn by_id(root: &Path) -> BTreeMap<String, Vec<String>> {
 
 /// Reads the unit serial number of a SCSI disk, which follows four bytes.
 fn vpd_serial(disk: &Path) -> Option<String> {
-    let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
+    let page = snapshot::bytes(&disk.join("device/vpd_pg80")).ok()?;
     let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     Some(text).filter(|text| !text.is_empty())
 }
@@ -179,7 +180,7 @@ fn with_slash(name: &str) -> String {
 
 /// Reads a line that is not empty.
 fn line(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = snapshot::text(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 

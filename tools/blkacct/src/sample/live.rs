@@ -2,7 +2,6 @@
 //! This machine, read again and again through files that stay open.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -15,6 +14,7 @@ use super::choice::Choice;
 use super::identity::{self, Identity};
 use super::{kernel, Sample};
 use crate::device::Device;
+use crate::snapshot;
 
 mod reader;
 
@@ -39,10 +39,10 @@ pub struct Live {
 impl Live {
     /// Will read these devices, with their histograms or without.
     pub fn new(root: &std::path::Path, choice: Choice, histograms: bool) -> Self {
-        let boot_id = fs::read_to_string(root.join("proc/sys/kernel/random/boot_id"));
+        let boot_id = snapshot::text(&root.join("proc/sys/kernel/random/boot_id"));
         Live {
             boot_id: boot_id.unwrap_or_default().trim().into(),
-            diskstats: Again::new(root.join("proc/diskstats")),
+            diskstats: Again::list(root.join("proc/diskstats")),
             root: root.to_owned(),
             choice,
             histograms,

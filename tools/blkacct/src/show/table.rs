@@ -3,6 +3,8 @@
 
 use std::io::{self, Write};
 
+use crate::terminal::line;
+
 /// Writes what there is, or a dash.
 pub fn dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
@@ -22,19 +24,22 @@ pub fn fraction(value: i128, digits: usize) -> String {
 ///
 /// Those of the output.
 pub fn align(out: &mut impl Write, heads: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
-    let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect()];
-    lines.extend(rows);
+    let mut lines = vec![heads.iter().map(|head| line(head)).collect()];
+    lines.extend(
+        rows.into_iter()
+            .map(|row| row.iter().map(|cell| line(cell)).collect::<Vec<_>>()),
+    );
     let width = |column: usize| {
         lines
             .iter()
             .filter_map(|line| line.get(column))
-            .map(String::len)
+            .map(|cell| cell.chars().count())
             .max()
     };
     let widths: Vec<usize> = (0..heads.len()).map_while(width).collect();
-    for line in &lines {
+    for cells in &lines {
         let mut text = String::new();
-        for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+        for (column, (cell, &width)) in cells.iter().zip(&widths).enumerate() {
             text += &match column {
                 0 => format!("{cell:width$}"),
                 _ => format!("  {cell:>width$}"),
@@ -82,6 +87,15 @@ mod tests {
         assert_eq!(fraction(1_234_567, 6), "1.234567");
         assert_eq!(fraction(-7, 6), "-0.000007");
         assert_eq!(fraction(0, 9), "0.000000000");
+    }
+
+    #[test]
+    fn a_cell_is_one_line_and_its_signs_are_counted() {
+        let mut out = Vec::new();
+        let rows = [["ü\n", "1"], ["sda", "10"]].map(|row| row.map(str::to_owned).to_vec());
+        align(&mut out, &["Device", "n"], rows.to_vec()).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "Device    n\nü\\u000a   1\nsda      10\n");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::figures::Gap;
+use std::fs;
 
 struct Root(tempfile::TempDir);
 
