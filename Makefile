@@ -8,7 +8,7 @@ IN_ROOT = tools/env/in-root
 
 .PHONY: help modules install clean guest-modules tool demo evidence bench bench-json \
 	bench-scale bench-native test check kunit test-debug test-host test-guest test-trixie \
-	test-mutants fmt
+	test-histories test-mutants fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -77,6 +77,9 @@ test-guest: guest-modules tool ## KTAP tests on the stock kernel
 test-trixie: tool ## a part of them on the stock kernel of Debian trixie-backports
 	@tools/env/guest-modules stock-trixie
 	@tools/testing/guest-tests --kernel stock-trixie loading modes queue_iostats counts classic bio
+
+test-histories: ## HISTORIES=20000 random histories of each kind, from BLKACCT_SEED on, through the checker
+	@tools/testing/histories
 
 test-mutants: guest-modules tool ## proof that the guest tests can fail: each mutant of the module is caught
 	@tools/testing/mutants
