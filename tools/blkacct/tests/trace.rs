@@ -325,3 +325,111 @@ fn without_an_error_a_trace_may_not_show_them() {
     let truth = truth(Format::Ftrace, "0 start R 8 8\n5 done R 8 0");
     assert_eq!(truth.errors, None);
 }
+
+#[test]
+fn zone_appends_end_somewhere_in_their_zone() {
+    // Two in the zone from 0, one in that from 1000; they end where they were written.
+    let short = "0 start ZAS 0 8\n1 start ZAS 0 8\n2 start ZAS 1000 8\n\
+                 3 issue ZAS 0 8\n3 issue ZAS 0 8\n3 issue ZAS 1000 8\n\
+                 5 done ZAS 8 0\n6 done ZAS 1064 0\n9 done ZAS 0 0";
+    let truth = truth(Format::Ftrace, short);
+    let figures = truth.figures();
+    let append = figures.groups[Group::ZoneAppend as usize];
+    assert_eq!((append.ios, append.unseen), (3, 0));
+    assert_eq!((append.nsecs, figures.in_flight), (17_000, 0));
+}
+
+#[test]
+fn an_absorbed_request_begins_in_front_of_its_start_if_a_bio_joined_there() {
+    let short = "0 start W 64 8\n2 start W 40 16\n3 merge W 56 16\n4 issue W 40 32\n9 done W 40 0";
+    let truth = truth(Format::Ftrace, short);
+    // 9 in flight since 0, and one more from 2 to 3.
+    assert_eq!(writes(&truth), [9, 10, 1, 9, 1, 0]);
+}
+
+#[test]
+fn a_chain_of_merges_keeps_the_earliest_start() {
+    let short = "0 start W 32 8\n1 start W 24 8\n2 start W 16 8\n\
+                 3 merge W 32 8\n4 merge W 24 16\n5 issue W 16 24\n9 done W 16 0";
+    assert_eq!(writes(&truth(Format::Ftrace, short)), [9, 13, 1, 9, 2, 0]);
+}
+
+#[test]
+fn sequences_side_by_side_end_after_their_flush() {
+    // The first one's end and the second one's data are at sector 808.
+    let short = "0 start WFS 800 8\n0 start WFS 808 8\n1 issue WS 800 8\n1 issue WS 808 8\n\
+                 3 done WS 800 0\n4 issue FF 0 0\n5 done WS 808 0\n7 complete FF 0 0\n\
+                 8 done WS 808 0\n9 issue FF 0 0\n11 complete FF 0 0\n12 done WS 816 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.readings.len(), 1);
+    assert_eq!(writes(&truth), [12, 20, 2, 20, 0, 0]);
+    assert_eq!(driver(&truth), [8, 11, 4, 11, 0, 0]);
+}
+
+#[test]
+fn a_sequence_whose_flush_was_issued_before_its_data_were_done_waits_for_the_next() {
+    let short = "0 start WFS 800 8\n0 start WFS 808 8\n1 issue WS 800 8\n1 issue WS 808 8\n\
+                 2 issue FF 0 0\n3 done WS 800 0\n4 complete FF 0 0\n5 done WS 808 0\n\
+                 6 issue FF 0 0\n8 complete FF 0 0\n9 done WS 808 0\n10 done WS 816 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!((truth.readings.len(), truth.open), (1, 0));
+    assert_eq!(writes(&truth), [10, 19, 2, 19, 0, 0]);
+}
+
+#[test]
+fn what_the_driver_completed_tells_the_end_of_a_sequence_from_data() {
+    // A write to where the data of a sequence were, by another CPU, no flush shown.
+    let short = "0 start WFS 800 8\n1 issue WS 800 8\n2 complete WS 800 8\n2 done WS 800 0\n\
+                 3 start WFS 808 8\n4 issue WS 808 8\n6 complete WS 808 0\n6 done WS 808 0\n\
+                 8 complete WS 808 8\n8 done WS 808 0\n10 complete WS 816 0\n10 done WS 816 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.readings.len(), 1);
+    assert_eq!(writes(&truth), [10, 13, 2, 13, 0, 0]);
+}
+
+#[test]
+fn what_nothing_tells_apart_is_a_range_that_holds_both() {
+    // Either the first write ends at 6 and the second one's data at 8, or the other way round.
+    let short = "0 start WFS 800 8\n1 issue WS 800 8\n2 done WS 800 0\n\
+                 3 start WFS 808 8\n4 issue WS 808 8\n6 done WS 808 0\n8 done WS 808 0\n\
+                 10 done WS 816 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.readings.len(), 2);
+    let queue = |n: usize| truth.readings[n].figures.time_in_queue;
+    assert_eq!((queue(0), queue(1)), (13_000, 15_000));
+    let ios = |n: usize| truth.readings[n].figures.groups[Group::Write as usize].ios;
+    assert_eq!((ios(0), ios(1)), (2, 2));
+}
+
+#[test]
+fn a_way_that_comes_to_an_end_without_a_start_was_wrong() {
+    // Taken for the end of the read-ahead neighbour the first done leaves none for the last.
+    let short = "0 start FWS 800 8\n1 start WS 800 8\n2 issue WS 800 8\n3 issue WS 800 8\n\
+                 9 done WS 800 0\n10 done WS 808 0\n20 done WS 800 0";
+    let truth = truth(Format::Ftrace, short);
+    assert_eq!(truth.readings.len(), 1);
+    assert_eq!(writes(&truth), [20, 29, 2, 29, 0, 0]);
+}
+
+#[test]
+fn write_zeroes_of_older_kernels_end_without_sectors() {
+    let short = "0 start NS 64 80\n1 issue NS 64 80\n9 done NS 64 0";
+    let truth = truth(Format::Ftrace, short);
+    let zeroes = truth.figures().groups[Group::WriteZeroes as usize];
+    assert_eq!((zeroes.ios, zeroes.nsecs), (1, 9000));
+    assert_eq!(truth.figures().io_ticks, 9000);
+}
+
+#[test]
+fn requests_that_never_end_cost_no_time() {
+    // All at one place, so that each end has to be told from all of them.
+    let mut text = String::new();
+    for n in 0..40_000 {
+        text += &format!("{n} start R 8 8\n");
+    }
+    for n in 0..10_000 {
+        text += &format!("{} start W 8 8\n{} done W 8 0\n", 40_000 + n, 40_000 + n);
+    }
+    let truth = truth(Format::Ftrace, &text);
+    assert_eq!(truth.figures().in_flight, 40_000);
+}

@@ -95,6 +95,10 @@ pub struct Flight {
     flush_ends: u64,
     /// Those of them that `block_io_done` tells of.
     flush_dones: u64,
+    /// Completions in the trace: it shows those of flush commands, too.
+    completions: u64,
+    /// Sequences taken to have ended before the trace showed the end of any flush command.
+    ended_unflushed: u64,
     /// Two queues had a flush command at once.
     flushes_overlap: bool,
     /// What each task has queued last, if the trace shows that.
@@ -122,6 +126,8 @@ impl Flight {
             sequences: 0,
             flush_ends: 0,
             flush_dones: 0,
+            completions: 0,
+            ended_unflushed: 0,
             flushes_overlap: false,
             queued: BTreeMap::new(),
             queues: 0,
@@ -150,6 +156,7 @@ impl Flight {
         let Some(group) = event.rwbs.group else {
             return self.command(event);
         };
+        self.completions += u64::from(event.kind == Kind::Complete);
         let (io, driver) = match event.kind {
             Kind::Start => (Some(self.start(group, event)), None),
             Kind::Issue => (None, Some(self.issue(group, event))),
@@ -172,6 +179,12 @@ impl Flight {
         };
         let step = Step { group, io, driver };
         (io.is_some() || driver.is_some()).then_some(step)
+    }
+
+    /// Returns whether a sequence was taken to have ended without the flush that it waited for, in a
+    /// trace that shows such flushes.
+    pub fn is_refuted(&self) -> bool {
+        self.ended_unflushed > 0 && self.flush_ends > 0
     }
 
     /// Returns what the sums of latencies may be wrong by, and those of the times at the driver.
@@ -282,6 +295,8 @@ impl Flight {
             _ => issued,
         };
         let stay = issued.map(|time| Stay::End { issued: Some(time) });
+        let unflushed = key.stage == Stage::Ending && matches!(request.awaits, Awaits::Flush(_));
+        self.ended_unflushed += u64::from(unflushed && self.flush_ends == 0);
         if middle {
             self.data_are_done(key, request, event);
             return (None, stay);

@@ -225,11 +225,23 @@ impl Oracle {
         if let Some(step) = first {
             self.model_step(event.time, step);
         }
-        // An end that has a start one way and none the other shows which way is right.
-        if found[0] != found[1] && self.ways.len() == 2 {
-            self.ways.swap_remove(usize::from(found[0]));
-            self.ways[0].flight.lean = Lean::Early;
-        }
+        self.drop_wrong(found);
+    }
+
+    /// Drops a way that turns out wrong: one that comes to an end without a start, which the other
+    /// has, or in which a sequence ended without its flush.
+    fn drop_wrong(&mut self, found: [bool; 2]) {
+        let [early, late] = self.ways.as_slice() else {
+            return;
+        };
+        let (early, late) = (early.flight.is_refuted(), late.flight.is_refuted());
+        let right = match (found, early, late) {
+            ([true, false], ..) | ([true, true], false, true) => 0,
+            ([false, true], ..) | ([true, true], true, false) => 1,
+            _ => return,
+        };
+        self.ways.swap_remove(1 - right);
+        self.ways[0].flight.lean = Lean::Early;
     }
 
     /// Goes on in two ways from an event that may end a request or not.

@@ -71,11 +71,6 @@ fn event(mut text: Scan<'_>, kind: Kind, bio: bool, context: Context<'_>) -> Opt
     if rwbs.group.is_none() && sectors > 0 {
         rwbs.group = Some(Group::WriteZeroes);
     }
-    // The model takes the completion of anything else for an end.
-    if kind == Kind::Complete && rwbs.group != Some(Group::Flush) {
-        let (time, kind) = (context.time, Some(kind));
-        return Some(Said::Elsewhere { time, kind });
-    }
     let failed = match kind {
         Kind::Error => true,
         Kind::Complete => text.last_bracket()? != b"0",

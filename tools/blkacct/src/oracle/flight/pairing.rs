@@ -102,6 +102,8 @@ impl Flight {
         if (self.end, told) != (Kind::Complete, Told::End) {
             self.add_data(&mut choice, group, event);
             self.add_hidden(&mut choice, group, event);
+        } else if choice.is_empty() {
+            choice.or(self.without_data(group, event), 0);
         }
         choice
     }
@@ -125,6 +127,17 @@ impl Flight {
             choice.add(here(stage, Shape::Undecided, as_sequence(kept)), !fua);
             choice.add(here(stage, Shape::Sequence, as_sequence(kept)), true);
         }
+    }
+
+    /// Returns a command without data that the driver has: blkparse has its place only at the end.
+    fn without_data(&self, group: Group, event: &Event) -> Option<Key> {
+        let like = |(key, request): &(&Key, &Request)| {
+            key.shape == Shape::Plain && key.kept == event.rwbs.kept && request.sectors == 0
+        };
+        [event.sector, 0].into_iter().find_map(|sector| {
+            let mut here = self.table.at(group, Stage::Driver, sector).take(64);
+            here.find(like).map(|(&key, _)| key)
+        })
     }
 
     /// Adds one that the event can be about in some way that the trace does not show.
@@ -214,8 +227,10 @@ impl Flight {
             // Another queue's flush may have ended here.
             (Awaits::Flush(_), Told::Flushed(_)) if self.flushes_overlap => Ready::Maybe,
             (Awaits::Flush(_), Told::Flushed(_)) => Ready::Sure,
-            (Awaits::Flush(_), Told::Nothing) if self.flush_ends == 0 => Ready::Maybe,
-            (Awaits::Flush(_), Told::Nothing) => Ready::No,
+            (Awaits::Flush(_), Told::Nothing) => match self.flush_ends + self.completions {
+                0 => Ready::Maybe,
+                _ => Ready::No,
+            },
         }
     }
 
