@@ -12,7 +12,7 @@ use crate::copies;
 use crate::device;
 use crate::exit::{self, Exit};
 use crate::invariants::{self, Violation};
-use crate::judge::{self, Reported};
+use crate::judge::{self, carry, Reported};
 use crate::live;
 use crate::oracle::replay::{Outcome, Replay};
 use crate::oracle::{Oracle, Truth};
@@ -45,8 +45,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// Plays cases and prints each expectation with what was found.
 fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
-    if args.disk.is_some() || !args.stat.is_empty() || args.models || args.json {
-        bail!("--disk, --stat, --models and --json are for traces; say which format with --format");
+    let for_traces = args.disk.is_some() || !args.stat.is_empty() || args.losses_shown;
+    if for_traces || args.models || args.json {
+        bail!(
+            "--disk, --stat, --losses-shown, --models and --json are for traces; say which format \
+             with --format"
+        );
     }
     let mut out = terminal::out();
     let mut holds = true;
@@ -94,6 +98,9 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let [path] = args.files.as_slice() else {
         bail!("one trace at a time: a window has one trace");
     };
+    if args.losses_shown && format != Format::PerfScript {
+        bail!("--losses-shown is for --format perf-script; the other formats tell of losses");
+    }
     let Some(disk) = &args.disk else {
         bail!("which disk? a trace has events of many; give --disk");
     };
@@ -126,7 +133,13 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let mut stream = Stream::new(&name, open(path)?, format, dev, progress);
     let mut sink = |event| oracle.event(&event);
     stream.read(&mut sink)?;
-    let evidence = stream.finish(&mut sink);
+    let mut evidence = stream.finish(&mut sink);
+    evidence.silent = format == Format::PerfScript && !args.losses_shown;
+    let window = stat.map(|(before, after)| (before.time_ns, after.time_ns));
+    let reasons = carry::unfit(format, &evidence, disk, window, args.skew_ns);
+    if !reasons.is_empty() {
+        return unfit(args, disk, &oracle.finish(), &evidence, reasons);
+    }
     let violations = stat.map_or_else(Vec::new, |(a, b)| invariants::check(&a, &b));
     let reported = Reported {
         stat,
@@ -136,6 +149,30 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
         ..Reported::default()
     };
     conclude(args, disk, &oracle.finish(), &evidence, &reported)
+}
+
+/// Prints why there are no figures.
+fn unfit(
+    args: &CheckArgs,
+    disk: &str,
+    truth: &Truth,
+    evidence: &Evidence,
+    reasons: Vec<String>,
+) -> anyhow::Result<Exit> {
+    let report = Report {
+        disk: disk.to_owned(),
+        from_ns: truth.from,
+        to_ns: truth.to,
+        skew_ns: args.skew_ns,
+        events: evidence.events,
+        pass: false,
+        doubts: [reasons, judge::of_trace(evidence)].concat(),
+        violations: Vec::new(),
+        notes: Vec::new(),
+        fields: Vec::new(),
+        models: Vec::new(),
+    };
+    print(args, &report)
 }
 
 /// Prints the report. Unfit evidence is an error, after all that can be said has been said.
@@ -159,7 +196,15 @@ fn conclude(
         fields: judge::fields(truth, reported, args.skew_ns),
         models: truth.models.clone(),
     };
+    if evidence.silent && report.fields.iter().any(|field| field.ok == Some(false)) {
+        report.doubts.push(SILENT.to_owned());
+    }
     report.pass = report.doubts.is_empty() && !report.is_wrong();
+    print(args, &report)
+}
+
+/// Prints a report; its verdict is the status.
+fn print(args: &CheckArgs, report: &Report) -> anyhow::Result<Exit> {
     let mut out = terminal::out();
     exit::unless_closed(match args.json {
         true => report.json(&mut out),
@@ -174,6 +219,10 @@ fn conclude(
         Exit::Ok
     })
 }
+
+/// What a wrong figure may come from if nothing tells that the trace is whole.
+const SILENT: &str = "a figure differs, and perf script tells of lost events only with \
+                      --show-lost-events; print the trace with it, and say so with --losses-shown";
 
 /// Opens a file, or standard input for `-`.
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {

@@ -131,6 +131,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["live", "watch"])]
     pub stat: Vec<PathBuf>,
 
+    /// The output of perf script was printed with --show-lost-events: without a line that tells of a
+    /// loss there was none
+    #[arg(long, conflicts_with_all = ["live", "watch"])]
+    pub losses_shown: bool,
+
     /// Trace this disk now, and check what blkacct and the kernel report of it
     #[arg(long, value_name = "DISK")]
     pub live: Option<String>,

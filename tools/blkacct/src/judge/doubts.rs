@@ -1,34 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 //! What the evidence is worth.
 
+use acct::wire::Stat;
+
 use super::Reported;
 use crate::oracle::Truth;
-use crate::source::{Evidence, Group};
+use crate::source::{Evidence, Group, Kind};
 
-/// Returns why the evidence cannot carry a verdict; a run with a reason never passes.
-pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<String> {
+/// Returns what a trace says against itself, whatever its figures are.
+pub fn of_trace(evidence: &Evidence) -> Vec<String> {
     let mut doubts = Vec::new();
-    if evidence.events == 0 {
-        doubts.push(
-            "the trace names no event of the disk; are --disk and the trace's events right?"
-                .to_owned(),
-        );
-    } else if truth.figures().changes == 0 {
-        doubts
-            .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
-    }
     if evidence.lossy {
         let lost = match evidence.lost {
             0 => "events".to_owned(),
             n => format!("{n} events"),
         };
         doubts.push(format!(
-            "the trace lost {lost}; give it a larger buffer (--buffer-kb)"
+            "the trace lost {lost}; give it a larger buffer (--buffer-kb; trace-cmd record -b, \
+             perf record -m, blktrace -b)"
         ));
     }
     if evidence.cut {
         doubts.push("the trace stops in the middle of a line; it is not complete".to_owned());
     }
+    doubts
+}
+
+/// Returns why the evidence cannot carry a verdict; a run with a reason never passes.
+pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<String> {
+    let mut doubts = Vec::new();
+    // Of an idle disk a trace has nothing; that it shows the events of others tells that it would.
+    let idle = is_idle(reported) && shows_others(evidence);
+    if evidence.events == 0 && !idle {
+        doubts.push(
+            "the trace names no event of the disk; are --disk and the trace's events right?"
+                .to_owned(),
+        );
+    } else if truth.figures().changes == 0 && !idle {
+        doubts
+            .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
+    }
+    doubts.extend(of_trace(evidence));
     if truth.figures().surplus_ends > 0 {
         let n = truth.figures().surplus_ends;
         doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
@@ -53,6 +65,22 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
         }
     }
     doubts
+}
+
+/// Whether blkacct reports that nothing happened in the window.
+fn is_idle(reported: &Reported) -> bool {
+    reported.stat.as_ref().is_some_and(|(before, after)| {
+        let ios = |stat: &Stat| stat.groups.map(|group| group.ios);
+        ios(before) == ios(after)
+            && before.io_ticks == after.io_ticks
+            && (before.in_flight, after.in_flight) == (0, 0)
+    })
+}
+
+/// Whether the trace has starts and ends of some disk.
+fn shows_others(evidence: &Evidence) -> bool {
+    let has = |kind| evidence.of_any.has(kind);
+    has(Kind::Start) && (has(Kind::Done) || has(Kind::Complete))
 }
 
 /// Returns what a reader should know, and what is no reason to doubt.

@@ -5,11 +5,12 @@
 //! `allowed`. What the module itself says its anomalies can have made a time differ by, `bound_ns`,
 //! widens the ranges of all times, and its orphans those of the counts.
 
+pub mod carry;
 mod device;
 mod doubts;
 mod field;
 
-pub use doubts::{doubts, notes};
+pub use doubts::{doubts, notes, of_trace};
 pub use field::{Field, Unit};
 
 use crate::diskstats::Diskstats;

@@ -157,6 +157,13 @@ mod tests {
         assert_eq!(flushed.rwbs.group, Some(Group::Flush));
         assert!(!flushed.failed);
         assert!(event("block_rq_complete: 8,0 FF () 0 + 0 none,0,0 [-5]").failed);
+        let part = event("block_rq_complete: 8,0 R () 96 + 8 none,0,0 [-61]");
+        assert_eq!(
+            (part.kind, part.sectors, part.failed),
+            (Kind::Complete, 8, true)
+        );
+        let zeroes = event("block_rq_complete: 8,0 NS () 0 + 80 be,0,4 [0]");
+        assert_eq!(zeroes.rwbs.group, Some(Group::WriteZeroes));
     }
 
     #[test]

@@ -13,6 +13,11 @@ impl Kinds {
         self.0 |= 1 << kind as u16;
     }
 
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether the kind is among them.
     pub fn has(self, kind: Kind) -> bool {
         self.0 & 1 << kind as u16 != 0
@@ -30,6 +35,8 @@ pub struct Evidence {
     pub lossy: bool,
     /// Whether it stops in the middle of a line.
     pub cut: bool,
+    /// Whether it may have lost events without a line that says so.
+    pub silent: bool,
     /// The kinds of events that it has of the disk.
     pub of_disk: Kinds,
     /// The kinds that it has of any disk.
