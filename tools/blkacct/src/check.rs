@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{bail, Context};
+use cases::Fault;
 
 use crate::cli::{CheckArgs, FileFormat};
 use crate::copies;
@@ -56,7 +57,7 @@ fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut holds = true;
     for path in &args.files {
         let name = path.display().to_string();
-        let outcomes = replay(path).with_context(|| name.clone())?;
+        let outcomes = replay(open(path)?).with_context(|| name.clone())?;
         if outcomes.is_empty() {
             bail!("{name}: expects nothing; add an `expect` line");
         }
@@ -69,11 +70,16 @@ fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
 }
 
 /// Plays a case.
-fn replay(path: &Path) -> anyhow::Result<Vec<Outcome>> {
+fn replay(source: impl Read) -> anyhow::Result<Vec<Outcome>> {
     let mut replay = Replay::default();
-    for step in cases::read(BufReader::new(open(path)?)) {
-        let step = step.context("not a case; is it a trace? then give --format")?;
-        replay.step(&step)?;
+    for step in cases::read(BufReader::new(source)) {
+        match step {
+            Ok(step) => replay.step(&step)?,
+            Err(error) if matches!(error.fault, Fault::Unreadable(_)) => return Err(error.into()),
+            Err(error) => {
+                return Err(error).context("not a case; is it a trace? then give --format")
+            }
+        }
     }
     Ok(replay.finish())
 }

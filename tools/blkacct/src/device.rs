@@ -63,14 +63,17 @@ impl Device {
     ///
     /// [`NotAvailable`] if there is none, or it is a partition, whose events name the disk.
     pub fn find_disk(root: &Path, name: &str) -> Result<Self, NotAvailable> {
-        let device = Device::find(root, name)?;
-        if device.is_partition() {
-            let disk = file_name(&device.disk);
+        Device::find(root, name)?.whole_disk(name)
+    }
+
+    fn whole_disk(self, name: &str) -> Result<Self, NotAvailable> {
+        if self.is_partition() {
+            let disk = file_name(&self.disk);
             return Err(NotAvailable(format!(
                 "{name}: a partition, and a trace names only disks: give {disk}"
             )));
         }
-        Ok(device)
+        Ok(self)
     }
 
     /// Returns every disk, each followed by its partitions, in the order of their names.
@@ -210,9 +213,13 @@ pub fn in_a_trace(root: &Path, disk: &str) -> Result<Dev, NotAvailable> {
     if let Some(dev) = number(disk) {
         return Ok(dev);
     }
-    let found = Device::find_disk(root, disk).map_err(|NotAvailable(why)| {
-        NotAvailable(format!("{why}; of a trace from elsewhere, MAJOR:MINOR"))
-    })?;
+    let here = |NotAvailable(why)| {
+        NotAvailable(format!(
+            "{why}; the number may be of a disk that is not here"
+        ))
+    };
+    let found = Device::find(root, disk).map_err(here)?;
+    let found = found.whole_disk(disk)?;
     found.dev().ok_or_else(|| {
         NotAvailable(format!(
             "{disk}: has no number in {}, and no events",
@@ -359,7 +366,8 @@ mod tests {
             })
         );
         assert!(number("sda1").unwrap_err().contains("give sda"));
-        assert!(number("sdb").unwrap_err().contains("MAJOR:MINOR"));
+        let elsewhere = "MAJOR:MINOR; the number may be of a disk that is not here";
+        assert!(number("sdb").unwrap_err().contains(elsewhere));
         let of_root = Device::find_disk(root.path(), "8:1");
         assert!(of_root.unwrap_err().0.contains("give sda"));
     }

@@ -215,7 +215,7 @@ fn what_is_not_here_is_not_available() {
     ])
     .assert()
     .code(4)
-    .stderr(contains("of a trace from elsewhere, MAJOR:MINOR"));
+    .stderr(contains("MAJOR:MINOR; the number may be of a disk"));
     check(&["--root", root, "--live", "sda"]).assert().code(4);
 }
 

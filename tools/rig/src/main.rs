@@ -17,6 +17,8 @@ mod prng;
 mod report;
 mod together;
 
+use std::io::Write;
+
 use anyhow::Context;
 use clap::Parser;
 
@@ -39,7 +41,7 @@ fn main() -> anyhow::Result<()> {
             paced::run(plan, || disk.read())?
         }
     };
-    serde_json::to_writer(std::io::stdout(), &report)?;
-    println!();
-    Ok(())
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, &report)?;
+    writeln!(out).context("standard output")
 }

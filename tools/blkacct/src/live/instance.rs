@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::exit::NotAvailable;
+use crate::snapshot;
 use crate::source::Dev;
 use crate::terminal;
 
@@ -118,7 +119,7 @@ impl Instance {
         let mut lost = 0;
         for cpu in fs::read_dir(&per_cpu).with_context(|| per_cpu.display().to_string())? {
             let path = cpu?.path().join("stats");
-            let stats = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            let stats = snapshot::text(&path).with_context(|| path.display().to_string())?;
             lost += overruns(&stats);
         }
         Ok(lost)
