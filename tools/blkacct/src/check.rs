@@ -30,8 +30,7 @@ use crate::watch;
 /// Whatever keeps it from a verdict.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if let Some(disk) = &args.live {
-        let (truth, evidence, reported) = live::run(disk, args)?;
-        return conclude(args, disk, &truth, &evidence, &reported);
+        return live(disk, args);
     }
     if let Some(device) = &args.watch {
         return watch::run(device, args);
@@ -42,6 +41,20 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         FileFormat::PerfScript => trace(args, Format::PerfScript),
         FileFormat::Blkparse => trace(args, Format::Blkparse),
     }
+}
+
+/// Checks windows on a disk, one after the other; the worst of them decides.
+fn live(disk: &str, args: &CheckArgs) -> anyhow::Result<Exit> {
+    let mut session = live::Session::open(disk, args)?;
+    let mut worst = Ok(Exit::Ok);
+    for _ in 0..args.windows {
+        let (truth, evidence, reported) = session.window(args)?;
+        match conclude(args, disk, &truth, &evidence, &reported) {
+            Ok(Exit::Ok) => {}
+            other => worst = other,
+        }
+    }
+    worst
 }
 
 /// Plays cases and prints each expectation with what was found.

@@ -150,9 +150,18 @@ pub struct CheckArgs {
     pub reads: u64,
 
     /// How long to trace
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "live",
-          value_parser = clap::value_parser!(u64).range(1..=86400))]
-    pub seconds: u64,
+    #[arg(long, value_name = "N", default_value = "10", requires = "live", value_parser = seconds)]
+    pub seconds: Duration,
+
+    /// Check so many windows of that time, one after the other
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        requires = "live",
+        hide = true
+    )]
+    pub windows: u64,
 
     /// Trace buffer for each CPU, in KiB
     #[arg(long, value_name = "KIB", default_value_t = 16384, requires = "live",
@@ -188,6 +197,16 @@ pub struct CheckArgs {
     /// Use this tracefs instance, which exists, and keep it
     #[arg(long, value_name = "NAME", requires = "live", hide = true)]
     pub instance: Option<String>,
+}
+
+/// Reads how long a window is.
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    const RANGE: &str = "seconds from 0.01 to 86400, with decimals if need be";
+    let seconds: f64 = text.parse().map_err(|_| RANGE)?;
+    match (0.01..=86400.0).contains(&seconds) {
+        true => Duration::try_from_secs_f64(seconds).map_err(|_| RANGE),
+        false => Err(RANGE),
+    }
 }
 
 /// The formats of files.

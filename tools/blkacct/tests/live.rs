@@ -43,6 +43,8 @@ fn root() -> TempDir {
         "block_rq_requeue",
         "block_rq_complete",
         "block_rq_error",
+        "block_bio_frontmerge",
+        "block_bio_backmerge",
     ] {
         put(&format!("{INSTANCE}/events/block/{event}/enable"), "0\n");
         put(&format!("{INSTANCE}/events/block/{event}/filter"), "none\n");
@@ -85,16 +87,12 @@ fn run(root: &Path, after: &str, more: &[&str]) -> assert_cmd::assert::Assert {
         replace(&changed, "proc/diskstats", line);
     });
     let root = root.to_str().unwrap();
-    let args = [
-        "--root",
-        root,
-        "--instance",
-        "mine",
-        "--live",
-        "sda",
-        "--seconds",
-        "1",
-    ];
+    let args = ["--root", root, "--instance", "mine", "--live", "sda"];
+    // In the middle of a window.
+    let more = match more.contains(&"--seconds") {
+        true => more.to_vec(),
+        false => [more, &["--seconds", "1"]].concat(),
+    };
     let assert = check(&args).args(more).assert();
     module.join().unwrap();
     assert
@@ -156,6 +154,18 @@ fn exact_diskstats_are_no_stock_figures() {
 }
 
 #[test]
+fn a_window_is_a_hundredth_of_a_second_at_least() {
+    for seconds in ["0", "0.009", "-1", "86401", "nan", "inf", "soon"] {
+        let seconds = format!("--seconds={seconds}");
+        check(&["--live", "sda", &seconds])
+            .assert()
+            .code(2)
+            .stderr(contains("seconds from 0.01 to 86400"));
+    }
+    run(root().path(), "after.stat", &["--seconds", "0.75"]).code(0);
+}
+
+#[test]
 fn wrong_numbers_fail() {
     run(root().path(), "wrong.stat", &[])
         .code(3)
@@ -168,14 +178,18 @@ fn wrong_numbers_fail() {
 #[test]
 fn an_overrun_never_passes() {
     let root = root();
-    replace(
-        root.path(),
-        &format!("{INSTANCE}/per_cpu/cpu0/stats"),
-        "overrun: 5\n",
-    );
+    let stats = format!("{INSTANCE}/per_cpu/cpu0/stats");
+    // What an instance lost before it was ours is no loss of ours.
+    replace(root.path(), &stats, "overrun: 7\n");
+    let path = root.path().to_owned();
+    let later = thread::spawn(move || {
+        wait_for_the_window(&path);
+        replace(&path, &stats, "overrun: 12\n");
+    });
     run(root.path(), "after.stat", &["--json"])
         .code(1)
         .stderr(contains("lost 5 events"));
+    later.join().unwrap();
 }
 
 #[test]

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::stale;
 use crate::exit::NotAvailable;
 use crate::snapshot;
 use crate::source::Dev;
 use crate::terminal;
 
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 9] = [
     "block_io_start",
     "block_io_done",
     "block_rq_merge",
@@ -21,6 +22,9 @@ const EVENTS: [&str; 7] = [
     "block_rq_requeue",
     "block_rq_complete",
     "block_rq_error",
+    // Where a request begins and ends after bios have joined it.
+    "block_bio_frontmerge",
+    "block_bio_backmerge",
 ];
 
 /// The instance. Dropped, it no longer traces: it is removed, or stopped if it is not our own.
@@ -31,6 +35,7 @@ pub struct Instance {
 
 impl Instance {
     /// Makes an instance below `root`, or takes the one named `existing` and later leaves it there.
+    /// What runs that were killed have left behind goes.
     ///
     /// # Errors
     ///
@@ -50,7 +55,8 @@ impl Instance {
                 owned: false,
             });
         }
-        let dir = instances.join(format!("blkacct-{}", std::process::id()));
+        stale::remove(&instances, &root.join("proc"));
+        let dir = instances.join(stale::own_name());
         fs::create_dir(&dir).with_context(|| {
             format!(
                 "{}: cannot make a trace instance; are you root?",
@@ -60,12 +66,12 @@ impl Instance {
         Ok(Instance { dir, owned: true })
     }
 
-    /// Starts to trace the disk.
+    /// Makes ready to trace the disk.
     ///
     /// # Errors
     ///
     /// What the system says, with the file's name.
-    pub fn start(&self, dev: Dev, buffer_kb: u64) -> anyhow::Result<()> {
+    pub fn set_up(&self, dev: Dev, buffer_kb: u64) -> anyhow::Result<()> {
         self.write("tracing_on", "0")?;
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &buffer_kb.to_string())?;
@@ -75,14 +81,24 @@ impl Instance {
             u64::from(dev.major) << 20 | u64::from(dev.minor)
         );
         for event in EVENTS {
-            // Of completions only those of flushes are read, whose letters are `FF`.
+            // Of completions only those of no sectors are read: the kernel's own flushes, the ends
+            // of flush sequences, and what a driver gives back without having done any of it.
             let filter = match event {
-                "block_rq_complete" => format!("{filter} && rwbs ~ \"FF*\""),
+                "block_rq_complete" => format!("{filter} && nr_sector == 0"),
                 _ => filter.clone(),
             };
             self.write(&format!("events/block/{event}/filter"), &filter)?;
             self.write(&format!("events/block/{event}/enable"), "1")?;
         }
+        Ok(())
+    }
+
+    /// Starts to trace.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn start(&self) -> anyhow::Result<()> {
         self.write("tracing_on", "1")
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::edge::Edge;
 use super::sweep::{Change, Sweep};
 use crate::source::Group;
 
@@ -32,8 +33,8 @@ pub struct Tally {
 /// Figures in the making.
 #[derive(Clone, Debug)]
 pub struct Account {
-    from: u64,
-    to: u64,
+    from: Edge,
+    to: Edge,
     skew: u64,
     exact: Sweep,
     lower: Sweep,
@@ -43,11 +44,13 @@ pub struct Account {
     changes: u64,
     /// Changes that may lie on the other side of an edge.
     edge_changes: u64,
+    /// By how much they may be so, added up, in ns.
+    edge_ns: u64,
     in_flight: i64,
     in_flight_before: i64,
     unseen: u64,
-    /// What happened within twice `skew` of the latest event. The window may turn out to end there,
-    /// and events up to `skew` after its end are given as well.
+    /// What happened within twice `skew` of the latest event: the window may turn out to end there.
+    /// Once it is known where, what may lie on either side of its end.
     recent: VecDeque<(u64, Group, Tally)>,
 }
 
@@ -80,18 +83,20 @@ pub struct Figures {
 
 impl Account {
     /// Opens an account whose times may be off by `skew` ns, over a window that begins at `from`.
-    pub fn new(from: u64, skew: u64) -> Self {
+    pub fn new(from: impl Into<Edge>, skew: u64) -> Self {
+        let from = from.into();
         let skew = skew.min(i64::MAX as u64 / 2);
         Account {
             from,
-            to: u64::MAX,
+            to: Edge::NEVER,
             skew,
-            exact: Sweep::new(from, 0),
-            lower: Sweep::new(from, -(skew as i64)),
-            upper: Sweep::new(from, skew as i64),
+            exact: Sweep::new(from.time, 0),
+            lower: Sweep::new(from.time, -(skew as i64)),
+            upper: Sweep::new(from.time, skew as i64),
             groups: Default::default(),
             changes: 0,
             edge_changes: 0,
+            edge_ns: 0,
             in_flight: 0,
             in_flight_before: 0,
             unseen: 0,
@@ -100,11 +105,13 @@ impl Account {
     }
 
     /// Ends the window at `to`; nothing after it may have been given yet.
-    pub fn close(&mut self, to: u64) {
-        self.to = to;
+    pub fn close(&mut self, to: impl Into<Edge>) {
+        self.to = to.into();
         for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
-            sweep.close(to);
+            sweep.close(self.to.time);
         }
+        let (to, skew) = (self.to, self.skew);
+        self.recent.retain(|&(time, ..)| to.is_unsure(time, skew));
     }
 
     /// A request starts.
@@ -153,34 +160,28 @@ impl Account {
 
     fn change(&mut self, time: u64, change: Change, group: Group, tally: Tally) {
         // A request that was in flight all through the window is added when the account closes.
-        if change != Change::EndUnseen || time <= self.to {
+        let (from, to) = (self.from.time, self.to.time);
+        if change != Change::EndUnseen || time <= to {
             for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
                 sweep.change(time, change);
             }
         }
-        while self
-            .recent
-            .front()
-            .is_some_and(|&(at, ..)| at < time.saturating_sub(2 * self.skew))
-        {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((time, group, tally));
-        if time.abs_diff(self.from) <= self.skew {
-            self.near_edge(group, &tally);
+        self.remember(time, group, tally);
+        if self.from.is_unsure(time, self.skew) {
+            self.near_edge(time.abs_diff(from), group, &tally);
         }
         let step = match change {
             Change::Begin => 1,
             Change::End => -1,
             Change::EndUnseen => 0,
         };
-        if time < self.from {
+        if time < from {
             self.in_flight_before += step;
         }
-        if time <= self.to {
+        if time <= to {
             self.in_flight += step;
         }
-        if (self.from..=self.to).contains(&time) {
+        if (from..=to).contains(&time) {
             self.changes += 1;
             self.unseen += u64::from(change == Change::EndUnseen);
             let sum = &mut self.groups[group as usize];
@@ -192,8 +193,25 @@ impl Account {
         }
     }
 
-    fn near_edge(&mut self, group: Group, tally: &Tally) {
+    /// Keeps what may lie on either side of the window's end.
+    fn remember(&mut self, time: u64, group: Group, tally: Tally) {
+        if self.to != Edge::NEVER {
+            if self.to.is_unsure(time, self.skew) {
+                self.recent.push_back((time, group, tally));
+            }
+            return;
+        }
+        let old = time.saturating_sub(2 * self.skew);
+        while self.recent.front().is_some_and(|&(at, ..)| at < old) {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((time, group, tally));
+    }
+
+    /// An event so far from the edge may lie on its other side.
+    fn near_edge(&mut self, ns: u64, group: Group, tally: &Tally) {
         self.edge_changes += 1;
+        self.edge_ns = self.edge_ns.saturating_add(ns);
         let sum = &mut self.groups[group as usize];
         sum.edge_ios += tally.ios;
         sum.edge_merges += tally.merges;
@@ -205,12 +223,8 @@ impl Account {
     /// trace knows less at both, and what the edges' own events do not explain, was in flight all
     /// the time.
     pub fn finish(mut self, counted: Option<(u64, u64)>) -> Figures {
-        let to = self.to;
-        let skew = self.skew;
-        let mut recent = std::mem::take(&mut self.recent);
-        recent.retain(|&(time, ..)| time.abs_diff(to) <= skew);
-        for (_, group, tally) in recent {
-            self.near_edge(group, &tally);
+        for (time, group, tally) in std::mem::take(&mut self.recent) {
+            self.near_edge(time.abs_diff(self.to.time), group, &tally);
         }
         let seen_before = self.in_flight_before.max(0) as u64;
         let seen_after = self.in_flight.max(0) as u64;
@@ -229,7 +243,7 @@ impl Account {
             io_ticks,
             io_ticks_range: (shortest, longest),
             time_in_queue: u64::try_from(area.max(0)).unwrap_or(u64::MAX),
-            time_in_queue_slack: self.skew.saturating_mul(edges),
+            time_in_queue_slack: self.skew.saturating_mul(edges).saturating_add(self.edge_ns),
             in_flight_before: seen_before,
             in_flight: seen_after.saturating_add(still),
             changes: self.changes,
@@ -260,6 +274,33 @@ mod tests {
         // Ended inside: at 105, 150 and 191. Near an edge: at 95, 105, 191 and 209.
         assert_eq!((read.ios, read.edge_ios), (3, 4));
         assert_eq!(read.edge_nsecs, 15 + 9 + 31 + 17);
+    }
+
+    /// The numbers are of 100 and 200, but were read from 90 to 120 and from 190 to 220.
+    #[test]
+    fn what_happens_during_a_read_may_be_in_it_or_not() {
+        let edge = |time| Edge {
+            time,
+            begun: time - 10,
+            over: time + 20,
+        };
+        let mut account = Account::new(edge(100), 0);
+        for (start, end) in [(80, 95), (96, 119), (121, 150)] {
+            account.begin(start, Group::Read);
+            account.end(end, Group::Read, Some(start));
+        }
+        account.close(edge(200));
+        for (start, end) in [(189, 190), (210, 220), (220, 221)] {
+            account.begin(start, Group::Read);
+            account.end(end, Group::Read, Some(start));
+        }
+        let figures = account.finish(None);
+        let read = figures.groups[Group::Read as usize];
+        // Ended inside: at 119, 150 and 190. During a read: at 95, 119, 190 and 220.
+        assert_eq!((read.ios, read.edge_ios), (3, 4));
+        // Starts at 96, 210 and 220 as well.
+        assert_eq!(figures.edge_changes, 7);
+        assert_eq!(figures.time_in_queue_slack, 5 + 4 + 19 + 10 + 10 + 20 + 20);
     }
 
     #[test]

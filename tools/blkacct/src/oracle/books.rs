@@ -3,6 +3,7 @@
 
 use super::account::{Account, Figures};
 use super::driver::Stay;
+use super::edge::Edge;
 use super::flight::{Effect, Step};
 
 /// The accounts.
@@ -14,17 +15,19 @@ pub struct Books {
 
 impl Books {
     /// Opens both over a window that begins at `from`, for times that may be off by `skew` ns.
-    pub fn new(from: u64, skew: u64) -> Self {
+    pub fn new(from: Edge, skew: u64) -> Self {
+        let (io, driver) = from.by_account();
         Books {
-            io: Account::new(from, skew),
-            driver: Account::new(from, skew),
+            io: Account::new(io, skew),
+            driver: Account::new(driver, skew),
         }
     }
 
     /// Ends the window.
-    pub fn close(&mut self, to: u64) {
-        self.io.close(to);
-        self.driver.close(to);
+    pub fn close(&mut self, to: Edge) {
+        let (io, driver) = to.by_account();
+        self.io.close(io);
+        self.driver.close(driver);
     }
 
     /// Enters what an event at `time` does.

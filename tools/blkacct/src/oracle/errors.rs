@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::edge::Edge;
+
 /// Errors being counted.
 #[derive(Default)]
 pub struct Errors {
@@ -30,20 +32,20 @@ impl Errors {
     }
 
     /// A request fails. The window is from `from` to `to`, as far as that is known.
-    pub fn event(&mut self, time: u64, (from, to): (u64, u64), skew: u64) {
+    pub fn event(&mut self, time: u64, (from, to): (Edge, Edge), skew: u64) {
         self.shown = true;
-        self.inside += u64::from((from..=to).contains(&time));
-        self.edge += u64::from(time.abs_diff(from) <= skew);
+        self.inside += u64::from((from.time..=to.time).contains(&time));
+        self.edge += u64::from(from.is_unsure(time, skew));
         let old = time.saturating_sub(skew.saturating_mul(2));
-        while self.recent.front().is_some_and(|&at| at < old) {
+        while to == Edge::NEVER && self.recent.front().is_some_and(|&at| at < old) {
             self.recent.pop_front();
         }
         self.recent.push_back(time);
     }
 
     /// Returns the errors of a window that ends at `to`; none if the trace may not show them.
-    pub fn finish(&self, to: u64, skew: u64) -> Option<Counted> {
-        let at_end = self.recent.iter().filter(|at| at.abs_diff(to) <= skew);
+    pub fn finish(&self, to: Edge, skew: u64) -> Option<Counted> {
+        let at_end = self.recent.iter().filter(|&&at| to.is_unsure(at, skew));
         self.shown.then_some(Counted {
             inside: self.inside,
             edge: self.edge + at_end.count() as u64,
@@ -58,16 +60,19 @@ mod tests {
     #[test]
     fn errors_near_either_edge_may_lie_on_the_other_side() {
         let mut errors = Errors::default();
-        assert_eq!(errors.finish(200, 10), None);
+        assert_eq!(errors.finish(200.into(), 10), None);
         for time in [80, 95, 105, 150] {
-            errors.event(time, (100, u64::MAX), 10);
+            errors.event(time, (100.into(), Edge::NEVER), 10);
         }
         for time in [191, 209] {
-            errors.event(time, (100, 200), 10);
+            errors.event(time, (100.into(), 200.into()), 10);
         }
         // Inside: at 105, 150 and 191. Near an edge: at 95, 105, 191 and 209.
         let (inside, edge) = (3, 4);
-        assert_eq!(errors.finish(200, 10), Some(Counted { inside, edge }));
+        assert_eq!(
+            errors.finish(200.into(), 10),
+            Some(Counted { inside, edge })
+        );
     }
 
     #[test]
@@ -75,6 +80,9 @@ mod tests {
         let mut errors = Errors::default();
         errors.show();
         let (inside, edge) = (0, 0);
-        assert_eq!(errors.finish(200, 10), Some(Counted { inside, edge }));
+        assert_eq!(
+            errors.finish(200.into(), 10),
+            Some(Counted { inside, edge })
+        );
     }
 }

@@ -24,6 +24,7 @@
 pub mod account;
 mod books;
 pub mod driver;
+pub mod edge;
 pub mod errors;
 pub mod flight;
 pub mod models;
@@ -33,6 +34,7 @@ pub mod sweep;
 
 use account::Figures;
 use books::Books;
+use edge::Edge;
 use errors::{Counted, Errors};
 use flight::{Flight, Lean, Step};
 use models::{Models, Said};
@@ -46,11 +48,11 @@ pub struct Oracle {
     ways: Vec<Way>,
     errors: Errors,
     skew: u64,
-    to: u64,
+    to: Edge,
     last: u64,
     counted: Option<(u64, u64)>,
     counted_at_driver: Option<(u64, u64)>,
-    from: u64,
+    from: Edge,
     /// The window is what the trace has.
     whole: bool,
     open: u64,
@@ -117,12 +119,13 @@ impl Oracle {
     }
 
     /// The window begins at `from`.
-    pub fn window(from: u64, skew: u64) -> Self {
+    pub fn window(from: impl Into<Edge>, skew: u64) -> Self {
+        let from = from.into();
         Oracle {
             ways: Vec::new(),
             errors: Errors::default(),
             skew,
-            to: u64::MAX,
+            to: Edge::NEVER,
             last: 0,
             counted: None,
             counted_at_driver: None,
@@ -142,9 +145,9 @@ impl Oracle {
 
     /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at
     /// the beginning and at the end.
-    pub fn close(&mut self, to: u64, counted: (u64, u64)) {
+    pub fn close(&mut self, to: impl Into<Edge>, counted: (u64, u64)) {
         self.counted = Some(counted);
-        self.end_at(to);
+        self.end_at(to.into());
     }
 
     /// Models the kernel's own algorithms as well, with `hz` jiffies a second; no event has been
@@ -163,7 +166,7 @@ impl Oracle {
         self.errors.show();
     }
 
-    fn end_at(&mut self, to: u64) {
+    fn end_at(&mut self, to: Edge) {
         self.to = to;
         for way in &mut self.ways {
             way.books.close(to);
@@ -172,11 +175,11 @@ impl Oracle {
 
     /// Takes the next event, in order of time.
     pub fn event(&mut self, event: &Event) {
-        if event.time > self.to.saturating_add(self.skew) {
+        if event.time > self.to.over.saturating_add(self.skew) {
             return;
         }
         self.last = event.time;
-        let window = (self.from, self.to);
+        let window = (self.from.by_account().0, self.to.by_account().0);
         let fails = event.failed && self.end == Kind::Complete;
         if event.kind == Kind::Error || (event.kind == Kind::Complete && fails) {
             self.errors.event(event.time, window, self.skew);
@@ -186,7 +189,7 @@ impl Oracle {
             let mut flight = Flight::new(self.end);
             let step = flight.event(event);
             if self.whole && step.is_some() {
-                self.from = event.time;
+                self.from = event.time.into();
                 self.whole = false;
             }
             let mut books = Books::new(self.from, self.skew);
@@ -206,15 +209,15 @@ impl Oracle {
         let mut first = None;
         let mut found = [true; 2];
         for (way, found) in self.ways.iter_mut().zip(&mut found) {
-            if event.time < self.from {
+            if event.time < self.from.time {
                 let (io, driver) = way.flight.slack();
                 way.slack_before = (*io, *driver);
             }
             if let Some(step) = way.flight.event(event) {
                 *found = !step.is_unseen();
                 if self.whole {
-                    self.from = event.time;
-                    way.books = Books::new(event.time, self.skew);
+                    self.from = event.time.into();
+                    way.books = Books::new(self.from, self.skew);
                     way.books.close(self.to);
                 }
                 way.books.book(event.time, step);
@@ -259,7 +262,7 @@ impl Oracle {
 
     fn model_step(&mut self, time: u64, step: Step) {
         if let (Some(hz), Some(effect)) = (self.hz, step.io) {
-            let from = self.from;
+            let from = self.from.time;
             let models = self.models.get_or_insert_with(|| Models::new(hz, from));
             models.event(time, effect);
         }
@@ -267,8 +270,8 @@ impl Oracle {
 
     /// Ends the window, at the last event unless it was closed.
     pub fn finish(mut self) -> Truth {
-        if self.to == u64::MAX {
-            self.end_at(self.last.max(self.from));
+        if self.to == Edge::NEVER {
+            self.end_at(self.last.max(self.from.time).into());
         }
         if self.ways.is_empty() {
             let mut books = Books::new(self.from, self.skew);
@@ -280,19 +283,19 @@ impl Oracle {
             });
         }
         let models = self.models.map(|mut models| {
-            models.close(self.to);
+            models.close(self.to.time);
             models.finish()
         });
         let driver_commands = self.ways[0].flight.driver_commands;
         let (counted, at_driver) = (self.counted, self.counted_at_driver);
         let readings = self.ways.into_iter();
         Truth {
-            from: self.from,
-            to: self.to,
+            from: self.from.time,
+            to: self.to.time,
             readings: readings.map(|way| way.finish(counted, at_driver)).collect(),
             open: self.open,
             driver_commands,
-            errors: self.errors.finish(self.to, self.skew),
+            errors: self.errors.finish(self.to.by_account().0, self.skew),
             models: models.unwrap_or_default(),
         }
     }
