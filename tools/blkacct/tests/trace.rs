@@ -433,3 +433,13 @@ fn requests_that_never_end_cost_no_time() {
     let truth = truth(Format::Ftrace, &text);
     assert_eq!(truth.figures().in_flight, 40_000);
 }
+
+#[test]
+fn a_sequence_from_before_the_trace_ends_once() {
+    let short = "0 start R 8 8\n1 complete WS 800 8\n1 done WS 800 0\n2 start R 16 8\n\
+                 5 complete WS 808 0\n5 done WS 808 0\n6 done R 8 0\n9 done R 16 0";
+    let truth = truth(Format::Ftrace, short);
+    // The write was in flight from 0 to 5.
+    assert_eq!(writes(&truth), [9, 18, 1, 0, 0, 0]);
+    assert_eq!(truth.figures().unseen, 1);
+}

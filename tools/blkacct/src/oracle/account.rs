@@ -124,6 +124,21 @@ impl Account {
         self.leave(time, group, start, 0);
     }
 
+    /// A request whose start is unknown, and that was taken to have ended at `before`, ends only now.
+    pub fn end_after(&mut self, time: u64, group: Group, before: u64) {
+        if before < self.from || before > self.to {
+            return self.end(time, group, None);
+        }
+        if time > self.to {
+            return;
+        }
+        for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
+            sweep.take_back(before);
+        }
+        self.change(time, Change::EndUnseen, group, Tally::default());
+        self.unseen = self.unseen.saturating_sub(1);
+    }
+
     /// A request's stay at the driver ends by a requeue.
     pub fn requeue(&mut self, time: u64, group: Group, issued: Option<u64>) {
         self.leave(time, group, issued, 1);

@@ -36,6 +36,7 @@ impl Books {
         match step.io {
             Some(Effect::Begin) => io.begin(time, group),
             Some(Effect::End { start }) => io.end(time, group, start),
+            Some(Effect::EndAfter { data }) => io.end_after(time, group, data),
             Some(Effect::Absorb { seen }) => io.absorb(time, group, seen),
             None => {}
         }

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use super::driver::{Stay, Strays};
 use super::slack::Slack;
 use crate::source::{Event, Group, Kind};
-use flow::Flow;
+use flow::{Flow, Told};
 use pairing::{as_sequence, Choice, Pick};
 use table::{Awaits, Key, Request, Shape, Stage, Table};
 
@@ -45,7 +45,11 @@ impl Step {
     pub fn is_unseen(&self) -> bool {
         matches!(
             self.io,
-            Some(Effect::End { start: None } | Effect::Absorb { seen: false })
+            Some(
+                Effect::End { start: None }
+                    | Effect::EndAfter { .. }
+                    | Effect::Absorb { seen: false }
+            )
         )
     }
 }
@@ -60,12 +64,20 @@ pub enum Effect {
         /// The earliest start that the request inherited.
         start: Option<u64>,
     },
+    /// A request from before the trace ends, which was taken to have ended when its data were done.
+    EndAfter {
+        /// When they were.
+        data: u64,
+    },
     /// A request is absorbed by another.
     Absorb {
         /// Whether the trace has its start.
         seen: bool,
     },
 }
+
+/// So many requests from before the trace are kept in mind.
+const BEGUN: usize = 65_536;
 
 /// How an event is taken that may end a request or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +113,9 @@ pub struct Flight {
     ended_unflushed: u64,
     /// Two queues had a flush command at once.
     flushes_overlap: bool,
+    /// Data that were done of requests from before the trace: what group, the sector behind them, and
+    /// when. They may be those of sequences, whose ends are to come.
+    begun: BTreeMap<(Group, u64), u64>,
     /// What each task has queued last, if the trace shows that.
     queued: BTreeMap<u32, (u64, u64)>,
     queues: u64,
@@ -129,6 +144,7 @@ impl Flight {
             completions: 0,
             ended_unflushed: 0,
             flushes_overlap: false,
+            begun: BTreeMap::new(),
             queued: BTreeMap::new(),
             queues: 0,
             commands: 0,
@@ -275,11 +291,15 @@ impl Flight {
             return (None, self.flush_ends(event, true));
         }
         let middle = self.is_middle(&choice);
+        let told = self.told(group, event);
         let found = self.take(choice, group, event);
         if !self.ends_in_a_row(found.as_ref()) {
             self.flow.over(event.on);
         }
         let Some((key, mut request)) = found else {
+            if let Some(data) = self.begun_before(group, event, told) {
+                return (Some(Effect::EndAfter { data }), None);
+            }
             let issued = self.strays.come_back(group, event.sector);
             return (
                 Some(Effect::End { start: None }),
@@ -307,6 +327,20 @@ impl Flight {
             start: Some(key.start),
         };
         (Some(end), stay)
+    }
+
+    /// Returns when the data of a request from before the trace were done, if this is its end. One
+    /// whose data are done now is kept in mind.
+    fn begun_before(&mut self, group: Group, event: &Event, told: Told) -> Option<u64> {
+        match told {
+            Told::End => self.begun.remove(&(group, event.sector)),
+            Told::Data(sectors) if self.begun.len() < BEGUN => {
+                let behind = event.sector.saturating_add(sectors);
+                self.begun.insert((group, behind), event.time);
+                None
+            }
+            _ => None,
+        }
     }
 
     fn data_are_done(&mut self, key: Key, request: Request, event: &Event) {

@@ -69,6 +69,13 @@ impl Sweep {
         }
     }
 
+    /// One that was taken to have been in flight from the edge to `time` was so for longer, and is
+    /// told of again.
+    pub fn take_back(&mut self, time: u64) {
+        let since = time.clamp(self.from, self.to.max(self.from)) - self.from;
+        self.area -= i128::from(since);
+    }
+
     /// Returns the union and the integral over a window that was closed, with `unseen` requests in
     /// flight all through it that had neither a start nor an end.
     pub fn finish(mut self, unseen: u64) -> (u64, i128) {

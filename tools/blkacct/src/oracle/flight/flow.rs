@@ -28,8 +28,8 @@ enum Last {
 /// What is known of a done before one looks at the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It is that of data.
-    Data,
+    /// It is that of so many sectors of data.
+    Data(u64),
     /// It is the end of a sequence, or of a flush without data.
     End,
     /// A flush has ended just before, that was issued then.
@@ -55,7 +55,7 @@ impl Flow {
             Last::Completed(g, sector, sectors) if (g, sector) == (group, event.sector) => {
                 match sectors {
                     0 => Told::End,
-                    _ => Told::Data,
+                    _ => Told::Data(sectors),
                 }
             }
             Last::Completed(..) => Told::Nothing,

@@ -87,11 +87,7 @@ pub fn as_sequence(kept: Kept) -> Kept {
 impl Flight {
     /// Returns the request that is done.
     pub(super) fn choose_done(&self, group: Group, event: &Event) -> Choice {
-        let told = match (self.end, event.sectors) {
-            (Kind::Complete, 0) => Told::End,
-            (Kind::Complete, _) => Told::Data,
-            _ => self.flow.told(group, event),
-        };
+        let told = self.told(group, event);
         let (sure, maybe) = self.endings(group, event, told);
         let mut choice = Choice::default();
         if sure.is_some() {
@@ -106,6 +102,15 @@ impl Flight {
             choice.or(self.without_data(group, event), 0);
         }
         choice
+    }
+
+    /// Returns what is known of a done before one looks at the requests.
+    pub(super) fn told(&self, group: Group, event: &Event) -> Told {
+        match (self.end, event.sectors) {
+            (Kind::Complete, 0) => Told::End,
+            (Kind::Complete, sectors) => Told::Data(sectors),
+            _ => self.flow.told(group, event),
+        }
     }
 
     /// Adds those whose data are done by the event.
@@ -218,7 +223,7 @@ impl Flight {
 
     fn ready(&self, awaits: Awaits, event: &Event, told: Told) -> Ready {
         match (awaits, told) {
-            (_, Told::Data) => Ready::No,
+            (_, Told::Data(_)) => Ready::No,
             (_, Told::End) => Ready::Sure,
             (Awaits::Nothing(On::UNKNOWN), _) => Ready::Maybe,
             (Awaits::Nothing(on), _) if on == event.on => Ready::Sure,
