@@ -126,10 +126,10 @@ impl Account {
 
     /// A request whose start is unknown, and that was taken to have ended at `before`, ends only now.
     pub fn end_after(&mut self, time: u64, group: Group, before: u64) {
-        if before < self.from || before > self.to {
+        if before < self.from.time || before > self.to.time {
             return self.end(time, group, None);
         }
-        if time > self.to {
+        if time > self.to.time {
             return;
         }
         for sweep in [&mut self.exact, &mut self.lower, &mut self.upper] {
