@@ -19,7 +19,7 @@ use crate::oracle::replay::{Outcome, Replay};
 use crate::oracle::{Oracle, Truth};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::source::{Evidence, Format, Stream};
+use crate::source::{Evidence, Format, Printed, Stream};
 use crate::terminal;
 use crate::watch;
 
@@ -153,7 +153,11 @@ fn trace(args: &CheckArgs, format: Format) -> anyhow::Result<Exit> {
     let mut sink = |event| oracle.event(&event);
     stream.read(&mut sink)?;
     let mut evidence = stream.finish(&mut sink);
-    evidence.silent = format == Format::PerfScript && !args.losses_shown;
+    let losses_shown = format != Format::PerfScript || args.losses_shown;
+    evidence.file = Some(Printed {
+        format,
+        losses_shown,
+    });
     let window = stat.map(|(before, after)| (before.time_ns, after.time_ns));
     let reasons = carry::unfit(format, &evidence, disk, window, args.skew_ns);
     if !reasons.is_empty() {
@@ -215,8 +219,12 @@ fn conclude(
         fields: judge::fields(truth, reported, args.skew_ns),
         models: truth.models.clone(),
     };
-    if evidence.silent && report.fields.iter().any(|field| field.ok == Some(false)) {
-        report.doubts.push(SILENT.to_owned());
+    let differs = report.fields.iter().any(|field| field.ok == Some(false));
+    if let Some(unseen) = carry::unseen(truth, evidence, reported) {
+        match differs {
+            true => report.doubts.push(unseen),
+            false => report.notes.push(unseen),
+        }
     }
     report.pass = report.doubts.is_empty() && !report.is_wrong();
     print(args, &report)
@@ -238,10 +246,6 @@ fn print(args: &CheckArgs, report: &Report) -> anyhow::Result<Exit> {
         Exit::Ok
     })
 }
-
-/// What a wrong figure may come from if nothing tells that the trace is whole.
-const SILENT: &str = "a figure differs, and perf script tells of lost events only with \
-                      --show-lost-events; print the trace with it, and say so with --losses-shown";
 
 /// Opens a file, or standard input for `-`.
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {

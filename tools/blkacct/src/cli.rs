@@ -225,8 +225,12 @@ pub enum FileFormat {
 const AFTER_CHECK: &str = "\
 A trace needs the events block_io_start, block_io_done and block_rq_merge;
 for the device side block_rq_issue, block_rq_requeue and block_rq_complete;
-and for --stat the clock mono (perf record -k CLOCK_MONOTONIC). blkparse
-output stands alone: its times count from the start of blktrace.
+and for --stat the clock mono (trace-cmd record -C mono, perf record -k
+CLOCK_MONOTONIC), and lines, of any event or disk, beyond both edges of the
+window. A trace without starts or ends, or that does not reach over the
+window, gives no figures, and says what to record. perf script tells of lost
+events only with --show-lost-events: say --losses-shown if it was used.
+blkparse output stands alone: its times count from the start of blktrace.
 
 Exact from a trace: io_ticks, time_in_queue, ios. nsecs is exact if the I/O
 in flight at the edges of the window can be told apart, and bounded if not.

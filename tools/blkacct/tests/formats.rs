@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::io::Write;
+
 use assert_cmd::Command;
 use common::check;
 use predicates::prelude::PredicateBooleanExt;
@@ -184,5 +186,37 @@ fn a_trace_without_starts_or_ends_gives_no_figures() {
         let names = contains(format!("no {}", event.trim()));
         let assert = command.assert().code(1).stderr(names);
         assert.stdout(contains("UNFIT:").and(contains("io_ticks").not()));
+    }
+}
+
+/// Bytes of a line that never ends, far more than the memory that the command gets.
+const ENDLESS: usize = 256 << 20;
+
+#[test]
+fn a_line_without_end_is_refused_in_little_memory_and_few_words() {
+    for format in ["ftrace", "perf-script", "blkparse"] {
+        for byte in [b'x', b'[', b' ', 0] {
+            let mut child = std::process::Command::new("sh")
+                .args([
+                    "-c",
+                    "ulimit -v 65536; exec \"$@\"",
+                    "sh",
+                    env!("CARGO_BIN_EXE_blkacct"),
+                ])
+                .args(["check", "--format", format, "--disk", "8:0", "-"])
+                .stdin(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            let piece = [byte; 1 << 16];
+            // It stops reading long before the end.
+            let refused = (0..ENDLESS >> 16).any(|_| stdin.write_all(&piece).is_err());
+            drop(stdin);
+            let output = child.wait_with_output().unwrap();
+            assert!(refused);
+            assert_eq!(output.status.code(), Some(1));
+            assert!(output.stderr.len() < 200, "{}", output.stderr.len());
+        }
     }
 }

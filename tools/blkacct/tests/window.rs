@@ -115,7 +115,14 @@ fn a_trace_that_may_have_lost_events_silently_does_not_fail_the_module() {
         .code(1)
         .stderr(why);
     judge("perf-script", &perf(), "wrong.stat", &["--losses-shown"]).code(3);
-    judge("perf-script", &perf(), "after.stat", &["--losses-shown"]).code(0);
+    let noted = contains("note: perf script tells of lost events only with");
+    judge("perf-script", &perf(), "after.stat", &[])
+        .code(0)
+        .stdout(noted);
+    let noted = contains("note:").not();
+    judge("perf-script", &perf(), "after.stat", &["--losses-shown"])
+        .code(0)
+        .stdout(noted);
     let lossy = perf() + "cp 91 [000] 100.010800000: PERF_RECORD_LOST lost 7\n";
     for more in [&[][..], &["--losses-shown"]] {
         judge("perf-script", &lossy, "wrong.stat", more)
@@ -125,4 +132,20 @@ fn a_trace_that_may_have_lost_events_silently_does_not_fail_the_module() {
     judge("ftrace", &ftrace(), "after.stat", &["--losses-shown"])
         .code(1)
         .stderr(contains("is for --format perf-script"));
+}
+
+#[test]
+fn merges_that_were_not_recorded_do_not_fail_the_module() {
+    let text = without(&ftrace(), "block_rq_merge");
+    let why = contains("leaves 1 requests in flight and has no block_rq_merge");
+    judge("ftrace", &text, "after.stat", &[])
+        .code(1)
+        .stderr(why);
+    // They were: another disk has one.
+    let merge = ftrace()
+        .lines()
+        .find(|line| line.contains("merge"))
+        .unwrap()
+        .replace("8,0 ", "8,16 ");
+    judge("ftrace", &format!("{text}{merge}\n"), "after.stat", &[]).code(3);
 }

@@ -3,6 +3,8 @@
 //!
 //! This is known before there are figures, and without it there are none.
 
+use super::Reported;
+use crate::oracle::Truth;
 use crate::source::{Evidence, Format, Kind};
 
 /// What `--stat` asks for: from and to, in ns.
@@ -105,8 +107,8 @@ fn uncovered(evidence: &Evidence, (from, to): Window, skew: u64) -> Option<Strin
     if last < from || first > to {
         return Some(format!(
             "the trace is of another time than the window: from {} to {}, and the window from {} \
-             to {}; is its clock mono (trace-cmd record -C mono, perf record -k CLOCK_MONOTONIC), \
-             and are all of one boot?",
+             to {}; is its clock mono (trace-cmd record -C mono, perf record -k CLOCK_MONOTONIC and \
+             perf script without --reltime), and are all of one boot?",
             s(first),
             s(last),
             s(from),
@@ -132,6 +134,33 @@ fn uncovered(evidence: &Evidence, (from, to): Window, skew: u64) -> Option<Strin
         )),
         (false, false) => None,
     }
+}
+
+/// Returns what a file may lack without a line that says so, so that a figure that differs from it
+/// is no failure of the module.
+pub fn unseen(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Option<String> {
+    let file = evidence.file?;
+    if !file.losses_shown && !evidence.lossy {
+        return Some(
+            "perf script tells of lost events only with --show-lost-events; print the trace with \
+             it, and say so with --losses-shown"
+                .to_owned(),
+        );
+    }
+    let merges = [Kind::Merge, Kind::MergeOrGrow].map(|kind| evidence.of_any.has(kind));
+    let figures = truth.figures();
+    let told = reported.stat.as_ref().map(|(_, after)| after.in_flight);
+    let stay =
+        told.is_some_and(|told| figures.in_flight > told.saturating_add(figures.edge_changes));
+    if stay && !merges.contains(&true) {
+        return Some(format!(
+            "the trace leaves {} requests in flight and has no block_rq_merge: if that was not \
+             recorded, requests that others absorbed have no end; record it: {}",
+            figures.in_flight,
+            command(file.format)
+        ));
+    }
+    None
 }
 
 #[cfg(test)]

@@ -75,7 +75,11 @@ pub fn perf(line: &[u8]) -> Result<Context<'_>, Unread> {
             continue;
         };
         match thread(&line[..open]) {
-            Some(pid) => return Ok(counted(time, On { cpu, pid }, text)),
+            Some(pid) => match counted(time, On { cpu, pid }, text) {
+                Some(context) => return Ok(context),
+                None => continue,
+            },
+            None if record(text) => return counted(time, On { cpu, pid: 0 }, text).ok_or(PERF),
             None => nobody = true,
         }
     }
@@ -146,18 +150,20 @@ fn digits_at_end(text: &[u8]) -> usize {
 fn thread(front: &[u8]) -> Option<u32> {
     let front = front.trim_ascii_end();
     let len = digits_at_end(front);
-    let before = &front[..front.len() - len];
-    // A record that is of no thread has -1.
-    let before = before.strip_suffix(b"-").unwrap_or(before).last();
+    let before = front[..front.len() - len].last();
     if !matches!(before, None | Some(b' ' | b'\t' | b'/')) {
         return None;
     }
     scan::number(&front[front.len() - len..])?.try_into().ok()
 }
 
-/// Takes the event's name.
+/// Takes the event's name. `trace-cmd report --ts-diff` writes the time since the line before in
+/// front of it.
 fn named(time: u64, on: On, mut text: Scan<'_>) -> Context<'_> {
-    let name = text.word();
+    let mut name = text.word();
+    if name.starts_with(b"(+") && name.ends_with(b")") {
+        name = text.word();
+    }
     Context {
         time,
         on,
@@ -166,11 +172,18 @@ fn named(time: u64, on: On, mut text: Scan<'_>) -> Context<'_> {
     }
 }
 
-/// As [`named`]; a period may stand in front of the name.
-fn counted(time: u64, on: On, text: Scan<'_>) -> Context<'_> {
+/// As [`named`], of `perf`: a period may stand in front of the name, which ends with a colon unless
+/// it is that of a record.
+fn counted(time: u64, on: On, text: Scan<'_>) -> Option<Context<'_>> {
     let mut without = text;
     let period = scan::number(without.word()).is_some();
-    named(time, on, if period { without } else { text })
+    let context = named(time, on, if period { without } else { text });
+    (context.name.ends_with(b":") || record(text)).then_some(context)
+}
+
+/// Whether a record of `perf` itself follows, which may be of no thread.
+fn record(mut text: Scan<'_>) -> bool {
+    text.word().starts_with(b"PERF_RECORD_")
 }
 
 /// Finds the front of a line of `trace-cmd report -l`, where the flags follow the CPU's number.
@@ -209,7 +222,10 @@ fn without_cpu(line: &[u8]) -> Result<Context<'_>, Unread> {
         let time = word.strip_suffix(b":").filter(|time| exact(time));
         if let Some(time) = time.and_then(scan::seconds) {
             match thread(last) {
-                Some(pid) => return Ok(counted(time, On { cpu: 0, pid }, scan)),
+                Some(pid) => match counted(time, On { cpu: 0, pid }, scan) {
+                    Some(context) => return Ok(context),
+                    None => missing = PERF,
+                },
                 None => missing = NO_TASK,
             }
         } else if event && missing == PERF {
@@ -263,6 +279,7 @@ mod tests {
             "\tdbus-42\t[003]\td..1.\t12.345678:\tblock_io_start:\tx",
             "            dbus-42      [003] d..1.    12.345678000: block_io_start: x",
             "            dbus-42        3d..1.    12.345678: block_io_start: x",
+            "            dbus-42      [003]    12.345678: (+410)   block_io_start:       x",
             "  disks:           dbus-42    [003] ..... 12.345678: block_io_start: x",
         ] {
             assert_eq!(READ(line), (NS, 3, 42, "block_io_start:"), "{line}");

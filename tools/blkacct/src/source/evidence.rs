@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! What a trace is worth: which events it has, over what time, and what it lost.
 
-use super::{Event, Kind, Said};
+use super::{Event, Format, Kind, Said};
 
 /// Kinds of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,15 @@ impl Kinds {
     }
 }
 
+/// What is known of how a file was printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// Its format.
+    pub format: Format,
+    /// Whether a loss of events would show.
+    pub losses_shown: bool,
+}
+
 /// What a trace is worth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence {
@@ -35,8 +44,9 @@ pub struct Evidence {
     pub lossy: bool,
     /// Whether it stops in the middle of a line.
     pub cut: bool,
-    /// Whether it may have lost events without a line that says so.
-    pub silent: bool,
+    /// How a file was made, of which others know what was recorded and how it was printed; none of
+    /// a trace that the tool takes itself.
+    pub file: Option<Printed>,
     /// The kinds of events that it has of the disk.
     pub of_disk: Kinds,
     /// The kinds that it has of any disk.

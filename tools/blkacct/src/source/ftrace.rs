@@ -6,20 +6,23 @@ use super::{block, context, Dev, Said, Unread};
 
 const LOST: Unread = Unread::Expected("`CPU:n [LOST n EVENTS]` or `CPU:n [n EVENTS DROPPED]`");
 
-/// Reads a line.
+/// Reads a line. A command's name may begin as what is no event, so that is looked for last.
 pub fn line(line: &[u8], dev: Dev) -> Result<Said, Unread> {
+    let error = match context::ftrace(line) {
+        Ok(context) => return block::said(context, dev),
+        Err(error) => error,
+    };
     if line.first() == Some(&b'#') {
         return Ok(overwritten(line));
     }
     let text = line.trim_ascii();
-    if text.starts_with(b"CPU:") && text.ends_with(b"]") {
+    if text.starts_with(b"CPU:") {
         return lost(text).ok_or(LOST);
     }
-    match context::ftrace(line) {
-        Ok(context) => block::said(context, dev),
-        Err(_) if is_between(text) => Ok(Said::Nothing),
-        Err(error) => context::is_latency(line).and(Err(error)),
+    if is_between(text) {
+        return Ok(Said::Nothing);
     }
+    context::is_latency(line).and(Err(error))
 }
 
 /// Reads the header line that tells how many entries were written and how many are left.

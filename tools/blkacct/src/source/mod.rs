@@ -18,7 +18,7 @@ mod sniff;
 mod stream;
 mod totals;
 
-pub use evidence::{Evidence, Kinds};
+pub use evidence::{Evidence, Kinds, Printed};
 pub use lines::{Lines, Next};
 pub use order::Reorder;
 pub use rwbs::{Group, Kept, Rwbs};

@@ -4,11 +4,8 @@
 use super::scan::Scan;
 use super::{block, context, Dev, Said, Unread};
 
-/// Reads a line.
+/// Reads a line. A command's name may begin as what is no event, so that is looked for last.
 pub fn line(line: &[u8], dev: Dev) -> Result<Said, Unread> {
-    if matches!(line.first(), Some(b'#' | b'\t')) {
-        return Ok(Said::Nothing);
-    }
     let mut context = match context::perf(line) {
         Ok(context) => context,
         Err(error) => return between(line).ok_or(error),
@@ -24,6 +21,9 @@ pub fn line(line: &[u8], dev: Dev) -> Result<Said, Unread> {
 /// Reads what stands between events: frames of a call chain, and what `perf` says on its way out
 /// when both of its outputs are one file.
 fn between(line: &[u8]) -> Option<Said> {
+    if matches!(line.first(), Some(b'#' | b'\t')) {
+        return Some(Said::Nothing);
+    }
     let text = line.trim_ascii();
     let mut scan = Scan(text);
     match scan.word() {
