@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::terminal;
+
 const PREFIX: &str = "blkacct-";
 
 /// Returns the name of this process's instance.
@@ -36,10 +38,14 @@ pub fn remove(instances: &Path, proc: &Path) {
         let dir = entry.path();
         let dir = dir.display();
         match fs::remove_dir(entry.path()) {
-            Ok(()) => eprintln!("blkacct: {dir}: removed; a run that was killed had left it"),
+            Ok(()) => terminal::tell(format_args!(
+                "{dir}: removed; a run that was killed had left it"
+            )),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
-            Err(error) => eprintln!("blkacct: {dir}: {error}; a killed run left it: rmdir {dir}"),
+            Err(error) => terminal::tell(format_args!(
+                "{dir}: {error}; a killed run left it: rmdir {dir}"
+            )),
         }
     }
 }
