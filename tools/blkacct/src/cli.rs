@@ -48,6 +48,10 @@ pub struct StatArgs {
     #[arg(long)]
     pub all: bool,
 
+    /// Show a recording instead of this machine; see `blkacct record`
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
     /// Print JSON, an array a line for each report, with times as integers of ns
     #[arg(long)]
     pub json: bool,
@@ -76,6 +80,10 @@ pub struct LatencyArgs {
     #[arg(long, conflicts_with = "json")]
     pub histogram: bool,
 
+    /// Show a recording instead of this machine; see `blkacct record`
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
     /// Print JSON, an array a line for each report, with times as integers of ns
     #[arg(long)]
     pub json: bool,
@@ -99,6 +107,10 @@ pub struct PathsArgs {
     /// Number of reports
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
+
+    /// Show a recording instead of this machine; see `blkacct record`
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
 
     /// Print JSON, an object a line for each report, with times as integers of ns
     #[arg(long)]

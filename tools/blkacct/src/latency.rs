@@ -9,11 +9,11 @@ use anyhow::bail;
 use serde::Serialize;
 
 use crate::cli::LatencyArgs;
-use crate::device::Device;
 use crate::exit::NotAvailable;
 use crate::figures::histogram::{self, Summary, PERCENTILES};
 use crate::figures::Gap;
-use crate::sample::{Choice, Latencies, Live, Paced, Sample, Source, Times};
+use crate::record::Input;
+use crate::sample::{Choice, Latencies, Sample, Times};
 use crate::show::table::{align, duration};
 use crate::terminal;
 
@@ -27,7 +27,8 @@ const WIDTH: u64 = 40;
 /// [`crate::exit::NotAvailable`] if the device is not in mode 2; a bio-based device, which has no
 /// histograms.
 pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
-    let name = Device::find(&args.root, &args.disk)?.name;
+    let mut input = Input::open(args.from.as_deref(), &args.root)?;
+    let name = input.find(&args.disk)?;
     let times = Times {
         interval: args.interval,
         count: args.count,
@@ -36,7 +37,7 @@ pub fn run(args: &LatencyArgs) -> anyhow::Result<()> {
         names: vec![name.clone()],
         ..Choice::default()
     };
-    let mut source = Paced::new(Live::new(&args.root, choice, true), times);
+    let mut source = input.source(choice, true, times);
     let mut last: Option<Sample> = None;
     while let Some(sample) = source.next()? {
         let after = latencies(&sample, &name)?;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what is asked, and how it is told | [`cli`], [`exit`], [`terminal`] |
 //! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`] |
-//! | what is shown | [`sample`]s of devices, [`figures`] made of them, [`show`] prints |
+//! | what is shown | [`sample`]s of devices, of now or [`record`]ed; [`figures`] made of them, [`show`] prints |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
 //! | what is reported | [`device`], [`snapshot`], [`copies`], [`diskstats`] |
@@ -25,6 +25,7 @@ pub mod live;
 pub mod oracle;
 pub mod paths;
 pub mod progress;
+pub mod record;
 pub mod report;
 pub mod sample;
 pub mod show;

@@ -8,10 +8,10 @@ use acct::sgrp::StatGroup;
 use serde::Serialize;
 
 use crate::cli::PathsArgs;
-use crate::device::Device;
 use crate::exit::NotAvailable;
 use crate::figures::{histogram, Tally, Window};
-use crate::sample::{Choice, DeviceSample, Live, Paced, Sample, Source, Times};
+use crate::record::Input;
+use crate::sample::{Choice, DeviceSample, Sample, Times};
 use crate::show::table::{align, dash, duration, ratio};
 use crate::terminal;
 
@@ -21,7 +21,8 @@ use crate::terminal;
 ///
 /// [`NotAvailable`] if the device has nothing below it, or is not in mode 2; what the system says.
 pub fn run(args: &PathsArgs) -> anyhow::Result<()> {
-    let upper = Device::find(&args.root, &args.device)?.name;
+    let mut input = Input::open(args.from.as_deref(), &args.root)?;
+    let upper = input.find(&args.device)?;
     let times = Times {
         interval: args.interval,
         count: args.count,
@@ -31,7 +32,7 @@ pub fn run(args: &PathsArgs) -> anyhow::Result<()> {
         partitions: false,
         below: true,
     };
-    let mut source = Paced::new(Live::new(&args.root, choice, true), times);
+    let mut source = input.source(choice, true, times);
     let mut last = None;
     while let Some(sample) = source.next()? {
         let report = Report::new(&upper, last.as_ref(), &sample)?;

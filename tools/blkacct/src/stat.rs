@@ -7,10 +7,10 @@ use acct::sgrp::Classic;
 use serde::Serialize;
 
 use crate::cli::StatArgs;
-use crate::device::Device;
 use crate::exit::NotAvailable;
 use crate::figures::{Tally, Window};
-use crate::sample::{Choice, Live, Paced, Sample, Source, Times};
+use crate::record::Input;
+use crate::sample::{Choice, Sample, Times};
 use crate::show::table::{align, dash, ratio};
 use crate::terminal;
 
@@ -23,15 +23,16 @@ pub fn run(args: &StatArgs) -> anyhow::Result<()> {
     let mut names = args.words.clone();
     let times = Times::take_from(&mut names)?;
     // One that goes later is told of, and no reason to leave the others.
+    let mut input = Input::open(args.from.as_deref(), &args.root)?;
     for name in &names {
-        Device::find(&args.root, name)?;
+        input.find(name)?;
     }
     let choice = Choice {
         names,
         partitions: args.all,
         below: false,
     };
-    let mut source = Paced::new(Live::new(&args.root, choice, false), times);
+    let mut source = input.source(choice, false, times);
     let mut last = None;
     while let Some(sample) = source.next()? {
         let rows = rows(last.as_ref(), &sample)?;

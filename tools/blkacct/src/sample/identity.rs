@@ -14,6 +14,7 @@ use crate::snapshot;
 /// Names of a device, and its place among the others. What it does not have, or does not tell, is
 /// none or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Identity {
     /// The kernel's name, as `/dev` has it: `sda`, `cciss/c0d0`.
     pub name: String,
@@ -51,6 +52,7 @@ pub struct Identity {
 
 /// How a disk's queue is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Queue {
     /// The scheduler in use; none on a bio-based disk, where there is none to have.
     pub scheduler: Option<String>,

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::NotAvailable;
 pub use choice::Choice;
 pub use identity::{Identity, Queue};
-pub use kernel::KernelStat;
+pub use kernel::{KernelGroup, KernelStat};
 pub use live::Live;
 pub use paced::Paced;
 pub use times::{interval, Times};
