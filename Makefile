@@ -76,7 +76,7 @@ test-guest: guest-modules tool ## KTAP tests on the stock kernel
 
 test-trixie: tool ## a part of them on the stock kernel of Debian trixie-backports
 	@tools/env/guest-modules stock-trixie
-	@tools/testing/guest-tests --kernel stock-trixie loading modes queue_iostats counts classic bio
+	@tools/testing/guest-tests --kernel stock-trixie
 
 test-histories: ## HISTORIES=20000 random histories of each kind, from BLKACCT_SEED on, through the checker
 	@tools/testing/histories

@@ -77,6 +77,30 @@ artefact() {
 	echo "$path"
 }
 
+# patiently APT-GET...: runs an apt-get, and runs it again as long as it fails for a lock that
+# another one has, for BLKACCT_APT_SECONDS (600) at most. An option of apt has it wait for dpkg's
+# lock alone, not for that of the lists, or of what is downloaded.
+patiently() {
+	local said end=$((SECONDS + ${BLKACCT_APT_SECONDS:-600})) status=0
+	said=$(mktemp)
+	while :; do
+		LC_ALL=C "$@" 2>&1 | tee "$said" && break
+		if ! grep -qE 'Could not get lock|Unable to (lock|acquire)' "$said"; then
+			status=1
+			break
+		fi
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "the lock was not free within ${BLKACCT_APT_SECONDS:-600} s (BLKACCT_APT_SECONDS)"
+			status=1
+			break
+		fi
+		echo "waiting for the apt that has the lock: $(sed -n 's/^E: Could not get lock //p' "$said")"
+		sleep 1
+	done
+	rm -f "$said"
+	return $status
+}
+
 # remove_tree DIR: removes an unfinished build; refuses while something is
 # mounted inside, since it would be emptied too.
 remove_tree() {

@@ -3,7 +3,9 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -65,26 +67,58 @@ fn replace(root: &Path, file: &str, text: &str) {
     fs::rename(&new, root.join(file)).unwrap();
 }
 
-/// Waits for the run to trace, and then until it has taken its first reports.
-fn wait_for_the_window(root: &Path) {
-    let switch = root.join(INSTANCE).join("tracing_on");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while fs::read_to_string(&switch).ok().as_deref() != Some("1") {
-        assert!(Instant::now() < deadline, "the run does not trace");
-        thread::sleep(Duration::from_millis(1));
-    }
-    thread::sleep(Duration::from_millis(500));
+const DISKSTATS: &str = "proc/diskstats";
+const ANOMALIES: &str = "sys/block/sda/blkacct/anomalies";
+
+/// Makes a file a pipe, so that each read of it waits for [`answer`]; returns what was in it.
+fn held(root: &Path, file: &str) -> String {
+    let path = root.join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    text
 }
 
-/// Runs a window of one second, in the middle of which `stat` becomes the file `after`.
+/// Lets the run read this text from a file that is held. Waits for it to do so.
+fn answer(root: &Path, file: &str, text: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // Opening the pipe fails as long as nobody reads.
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NONBLOCK);
+    let mut pipe = loop {
+        match options.open(root.join(file)) {
+            Ok(pipe) => break pipe,
+            Err(error) => assert!(Instant::now() < deadline, "nobody reads {file}: {error}"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    pipe.write_all(text.as_bytes()).unwrap();
+}
+
+/// Runs a window of one second, in which `stat` becomes the file `after`.
 fn run(root: &Path, after: &str, more: &[&str]) -> assert_cmd::assert::Assert {
+    run_with_anomalies(root, after, None, more)
+}
+
+/// The same, with anomalies at the end of the window. When a report is read is decided by handshake:
+/// at each edge the run reads `stat`, and then what is held here.
+fn run_with_anomalies(
+    root: &Path,
+    after: &str,
+    anomalies: Option<&str>,
+    more: &[&str],
+) -> assert_cmd::assert::Assert {
     let stat = fs::read_to_string(data(after)).unwrap();
-    let changed = root.to_owned();
+    let before = (held(root, DISKSTATS), held(root, ANOMALIES));
+    let anomalies = anomalies.unwrap_or(&before.1).to_owned();
+    let files = root.to_owned();
     let module = thread::spawn(move || {
-        wait_for_the_window(&changed);
-        replace(&changed, "sys/block/sda/blkacct/stat", &stat);
+        answer(&files, DISKSTATS, &before.0);
+        replace(&files, "sys/block/sda/blkacct/stat", &stat);
+        answer(&files, ANOMALIES, &before.1);
         let line = "   8       0 sda 12 3 104 4 4 0 32 0 0 8 4 0 0 0 0 0 0\n";
-        replace(&changed, "proc/diskstats", line);
+        answer(&files, DISKSTATS, line);
+        answer(&files, ANOMALIES, &anomalies);
     });
     let root = root.to_str().unwrap();
     let args = ["--root", root, "--instance", "mine", "--live", "sda"];
@@ -195,19 +229,16 @@ fn an_overrun_never_passes() {
 #[test]
 fn anomalies_are_noted_with_their_bound() {
     let root = root();
-    let path = root.path().to_owned();
-    let later = thread::spawn(move || {
-        wait_for_the_window(&path);
-        replace(
-            &path,
-            "sys/block/sda/blkacct/anomalies",
-            "clamped 0\norphans 2\nlost_starts 0\nlate_starts 0\nbound_ns 7\n",
-        );
-    });
-    run(root.path(), "after.stat", &[]).code(0).stdout(contains(
+    run_with_anomalies(
+        root.path(),
+        "after.stat",
+        Some("clamped 0\norphans 2\nlost_starts 0\nlate_starts 0\nbound_ns 7\n"),
+        &[],
+    )
+    .code(0)
+    .stdout(contains(
         "reports 2 orphans in the window, and a bound_ns of 7",
     ));
-    later.join().unwrap();
 }
 
 #[test]

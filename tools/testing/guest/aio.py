@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""aio.py BATCH...: submits direct I/O in an exact order, and waits for all of it.
+"""aio.py BATCH...: submits direct I/O in an exact order, and waits for all of it. Prints the ns from
+before the first is submitted until after the last is.
 
 A batch is one io_submit() call: I/Os joined by commas, each DEVICE:r|w:SECTOR:COUNT.
 The kernel plugs a batch of three or more, so neighbours in it can merge before they
@@ -11,6 +12,7 @@ import ctypes
 import mmap
 import os
 import sys
+import time
 
 IO_SETUP, IO_GETEVENTS, IO_SUBMIT = 206, 208, 209  # x86-64
 COMMANDS = {"r": 0, "w": 1}
@@ -79,9 +81,11 @@ def main():
     context = ctypes.c_uint64()
     total = len(keep)
     call(IO_SETUP, total, ctypes.byref(context))
+    begun = time.monotonic_ns()
     for batch in batches:
         if call(IO_SUBMIT, context, ctypes.c_long(len(batch)), batch) != len(batch):
             sys.exit("not all was submitted")
+    print(time.monotonic_ns() - begun)
     events = (IoEvent * total)()
     number = ctypes.c_long(total)
     call(IO_GETEVENTS, context, number, number, events, None)

@@ -106,19 +106,19 @@ the_time_in_mode_2_is_told() {
 	within "in mode 2 again" "$second" "$left" $((1 << 40))
 }
 
-write_modes() { # SEED
+write_modes() { # NUMBER-OF-THE-WRITER
 	local round
-	RANDOM=$1
+	RANDOM=$((BLKACCT_SEED + $1))
 	for round in {1..25}; do
 		mode disk $((RANDOM % 3))
 	done
 }
 
 many_writers_end_consistent() {
-	local seed pids=() pid last
+	local writer pids=() pid last
 	local -A before=() after=()
-	for seed in {1..8}; do
-		write_modes "$seed" &
+	for writer in {1..8}; do
+		write_modes "$writer" &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do

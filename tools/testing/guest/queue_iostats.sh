@@ -86,9 +86,9 @@ a_disk_that_accounts_nothing_refuses_2() {
 	modprobe -qr brd
 }
 
-write_modes() { # SEED FILE
+write_modes() { # NUMBER-OF-THE-WRITER FILE
 	local round
-	RANDOM=$1
+	RANDOM=$((BLKACCT_SEED + $1))
 	for round in {1..8}; do
 		echo $((RANDOM % 3)) >"$2"
 	done
@@ -110,11 +110,11 @@ have_ended() { # PID...
 
 # The two files take the queue's limits and our own lock; a wrong order would hang here.
 many_writers_on_both_files_end_consistent() {
-	local seed pids=() pid last
-	for seed in {1..3}; do
-		write_modes "$seed" "$(queue_file disk)" &
+	local writer pids=() pid last
+	for writer in {1..3}; do
+		write_modes "$writer" "$(queue_file disk)" &
 		pids+=($!)
-		write_modes "1$seed" "$(sysfs disk)/blkacct/iostats" &
+		write_modes "1$writer" "$(sysfs disk)/blkacct/iostats" &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
