@@ -11,11 +11,22 @@ look() { # WHAT NUMBER DEVICE...
 # look_equal DEVICE...: starts to compare, which begins on idle devices and takes 200
 # reads; "watch" is the process.
 look_equal() {
-	local ready
 	ready=$(mktemp -u)
 	READY=$ready look equal 200 "$@" &
 	watch=$!
 	eventually 20 test -e "$ready"
+}
+
+# equal_until COMMAND...: waits for those reads, ends the load with COMMAND, and sees what is
+# then.
+equal_until() {
+	eventually 120 reads_are_over
+	"$@"
+	wait "$watch"
+}
+
+reads_are_over() {
+	[ ! -e "$ready" ] || ! kill -0 "$watch" 2>/dev/null
 }
 
 # paced DEVICE ARGUMENT...: single reads with pauses, until stop_load or the end of the
@@ -38,23 +49,21 @@ stop_pacers() {
 # Short reads with pauses: most jiffies are partly busy, and the disk is busy when one
 # partition is.
 io_ticks_are_ours_in_whole_jiffies() {
-	local watch
+	local watch ready
 	mode disk 2
 	same classic "$(xargs <"$(sysfs disk)/blkacct/classic")" 1
 	look_equal disk disk1 disk2
 	paced disk1 --think-us=3000
 	paced disk2 --think-us=5000 --jitter-us=2000
-	wait "$watch"
-	stop_pacers
+	equal_until stop_pacers
 	no_anomalies disk disk1 disk2
 }
 
 io_ticks_are_ours_under_deep_load() {
-	local watch
+	local watch ready
 	look_equal disk disk1 disk2
 	start_load disk1 disk2
-	wait "$watch"
-	stop_load
+	equal_until stop_load
 	no_anomalies disk disk1 disk2
 }
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/plug.sh"
 
 pauses() { # PID: in pause(), where iostat waits for the end of its interval
-	grep -q '^34 ' "/proc/$1/syscall"
+	grep -qs '^34 ' "/proc/$1/syscall"
 }
 
 # iostat_agrees DEVICE ARGUMENT...: runs a load of rig in the middle of one interval of
