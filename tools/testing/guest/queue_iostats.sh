@@ -227,16 +227,16 @@ tracers_share_the_functions() {
 	tracer=$!
 	trap 'kill $tracer || :; echo 0 >$tracing/events/kprobes/store_probe/enable
 		echo >$tracing/kprobe_events' EXIT
-	eventually 60 grep -q '^queue_iostats_store .* D ' $tracing/enabled_functions
+	eventually 300 grep -q '^queue_iostats_store .* D ' $tracing/enabled_functions
 	echo 2 >"$(queue_file disk)"
 	same "both files, with tracers" "$(both disk)" "2 2"
-	eventually 10 stores_seen_are 1
+	eventually 60 stores_seen_are 1
 	unload_module
 	is_the_kernels_own disk
 	load_module
 	echo 2 >"$(queue_file disk)"
 	same "both files, loaded with tracers on" "$(both disk)" "2 2"
-	eventually 10 stores_seen_are 3
+	eventually 60 stores_seen_are 3
 	counts_exactly disk
 }
 

@@ -6,19 +6,21 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/plug.sh"
 
-# busy_shares DEVICE: percent of time busy by us, by the kernel, of reads that take a
-# quarter of a tick or more and that all begin right before one.
+# busy_shares DEVICE: percent of the load's time busy by us, by the kernel, of reads that take a
+# quarter of a tick or more and that all begin right before one. There is no other I/O.
 busy_shares() {
+	local wall
 	local -A us=() us_before=() it=() it_before=()
 	ours us_before "$1"
 	kernels it_before "$1"
-	rig "--disk=/dev/$1" paced --ios=400 --every-us=4000 --phase-us=3500 --spin-us=500 >/dev/null
+	rig "--disk=/dev/$1" paced --ios=400 --every-us=4000 --phase-us=3500 --spin-us=500 >/tmp/rig.json
+	wall=$(sed -n 's/.*"wall_ns":\([0-9]*\).*/\1/p' /tmp/rig.json)
 	ours us "$1"
 	kernels it "$1"
 	since us us_before
 	since it it_before
-	ours_share=$((us[io_ticks] * 100 / us[time_ns]))
-	kernels_share=$((it[io_ticks] * 100 * 1000000 / us[time_ns]))
+	ours_share=$((us[io_ticks] * 100 / wall))
+	kernels_share=$((it[io_ticks] * 100 * 1000000 / wall))
 	echo "busy: $ours_share % by us, $kernels_share % by the kernel"
 }
 
