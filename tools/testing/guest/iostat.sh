@@ -36,7 +36,7 @@ import json
 host = json.load(open("/tmp/iostat.json"))["sysstat"]["hosts"][0]
 disk = host["statistics"][0]["disk"][0]
 print(*(round(disk[name] * 100) for name in ("util", "r/s")))')"
-	busy=$((${after[io_ticks]} * rate / ${after[read.ios]} / 10000000))
+	busy=$((after[io_ticks] * rate / ${after[read.ios]} / 10000000))
 	echo "busy: $busy by blkacct, $shown by iostat, in 1/100 %"
 	within "%util of iostat" "$shown" $((busy - 100)) $((busy + 100))
 	no_anomalies "$device"
