@@ -4,7 +4,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | what is asked, and how it is told | [`cli`], [`exit`], [`terminal`] |
-//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`] |
+//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`]; [`list`], [`switch`] |
 //! | what is shown | [`sample`]s of devices, of now or [`record`]ed; [`figures`] made of them, [`show`] prints |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
@@ -21,6 +21,7 @@ pub mod figures;
 pub mod invariants;
 pub mod judge;
 pub mod latency;
+pub mod list;
 pub mod live;
 pub mod oracle;
 pub mod paths;
@@ -32,13 +33,14 @@ pub mod show;
 pub mod snapshot;
 pub mod source;
 pub mod stat;
+pub mod switch;
 pub mod terminal;
 pub mod watch;
 
 use std::ffi::OsString;
 
 use anyhow::Context;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use cli::{Cli, Command};
 use exit::Exit;
@@ -73,10 +75,10 @@ fn command(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
         Some(Command::Stat(args)) => stat::run(&args)?,
         Some(Command::Latency(args)) => latency::run(&args)?,
         Some(Command::Paths(args)) => paths::run(&args)?,
-        None => {
-            terminal::tell_all(Cli::command().render_help());
-            return Ok(Exit::Usage);
-        }
+        Some(Command::List(args)) => list::run(&args)?,
+        Some(Command::On(args)) => switch::run(&args, switch::Mode::Exact)?,
+        Some(Command::Off(args)) => switch::run(&args, switch::Mode::Kernel)?,
+        None => list::next(&cli.root)?,
     }
     Ok(Exit::Ok)
 }

@@ -46,12 +46,7 @@ fn a_trace_that_is_taken_for_a_case_says_what_to_do() {
 }
 
 #[test]
-fn no_subcommand_prints_help_and_is_a_usage_error() {
-    assert_cmd::Command::new(env!("CARGO_BIN_EXE_blkacct"))
-        .assert()
-        .code(2)
-        .stdout(is_empty())
-        .stderr(contains("Usage: blkacct"));
+fn check_without_anything_to_check_is_a_usage_error() {
     check(&[]).assert().code(2);
     check(&["--live", "sda", "x.trace"]).assert().code(2);
 }

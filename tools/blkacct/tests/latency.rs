@@ -151,7 +151,7 @@ fn a_path_that_is_not_in_mode_2_is_named_with_the_fix() {
     let (code, out, _) = fake.run(&["paths", "dm-0"]);
     assert_eq!(code, 0);
     assert!(
-        out.contains("note: sdb: iostats is 1, not 2: echo 2 > "),
+        out.contains("note: sdb: iostats is 1, not 2: blkacct on sdb"),
         "{out}"
     );
     let (_, out, _) = fake.run(&["paths", "dm-0", "--json"]);

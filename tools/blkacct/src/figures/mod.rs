@@ -6,10 +6,18 @@
 //! | [`gap`] | whether two samples can be compared at all |
 //! | [`window`] | growth of the counters, and rates and means of it |
 //! | [`histogram`] | percentiles |
+//! | [`blame`] | what could hold requests back |
+//! | [`stock`] | what the kernel's own counters say |
+//! | [`stall`] | time with I/O in flight and nothing completing |
 
+pub mod blame;
 pub mod gap;
 pub mod histogram;
+pub mod stall;
+pub mod stock;
 pub mod window;
 
 pub use gap::Gap;
+pub use stall::Stall;
+pub use stock::Stock;
 pub use window::{Tally, Window};

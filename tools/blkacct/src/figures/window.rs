@@ -5,15 +5,18 @@ use acct::sgrp::{Classic, StatGroup};
 use acct::wire::{DeviceSide, Group, Stat};
 use serde::Serialize;
 
-use super::Gap;
+use super::{Gap, Stall, Stock};
 use crate::sample::Sample;
-use crate::show::table::ratio;
 
 /// The difference of two reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// Its length in ns, if it is known.
     pub interval_ns: Option<u64>,
+    /// How many devices it is the sum of.
+    pub devices: u64,
+    /// What the kernel's own counters say, where that can be told.
+    pub stock: Option<Stock>,
     /// The counters' growth, and in-flight at the end.
     grown: Stat,
 }
@@ -23,6 +26,8 @@ pub struct Window {
 pub struct Tally {
     /// I/O completed.
     pub ios: u64,
+    /// Requests and bios merged into another.
+    pub merges: u64,
     /// Sectors of 512 bytes.
     pub sectors: u64,
     /// Sum of the latencies, in ns.
@@ -47,7 +52,11 @@ impl Window {
     /// Why nothing is known of it.
     pub fn between(before: &Sample, after: &Sample, name: &str) -> Result<Self, Gap> {
         let (a, b) = Gap::between(before, after, name)?;
-        Gap::of_device(a, b).map(|(a, b)| Window::new(Some(a), b))
+        let stock = Stock::between([before, after], [a, b]);
+        Gap::of_device(a, b).map(|(a, b)| Window {
+            stock,
+            ..Window::new(Some(a), b)
+        })
     }
 
     /// Returns what happened from `before` to `after`, or up to `after` since mode 2 began.
@@ -78,6 +87,8 @@ impl Window {
         }
         Window {
             interval_ns: before.map(|before| after.time_ns.saturating_sub(before.time_ns)),
+            devices: 1,
+            stock: None,
             grown,
         }
     }
@@ -87,12 +98,34 @@ impl Window {
         &self.grown
     }
 
+    /// Returns the sum of several windows of the same time. What one does not have, the sum does
+    /// not have. The length is the mean.
+    pub fn sum(windows: &[Window]) -> Option<Self> {
+        let mut all = *windows.first()?;
+        let mut interval = u128::from(all.interval_ns?);
+        for window in &windows[1..] {
+            interval += u128::from(window.interval_ns?);
+            all.devices += window.devices;
+            all.stock = None;
+            all.grown = added(&all.grown, &window.grown);
+        }
+        let mean = interval / windows.len() as u128;
+        all.interval_ns = u64::try_from(mean).ok();
+        Some(all)
+    }
+
+    /// Returns the time with I/O in flight and nothing completing, as far as two samples tell.
+    pub fn stall(&self) -> Option<Stall> {
+        Stall::of(self)
+    }
+
     /// Adds up the groups that `which` takes.
     pub fn tally(&self, which: impl Fn(StatGroup) -> bool) -> Tally {
         let mut tally = Tally::default();
         for group in StatGroup::ALL.into_iter().filter(|&group| which(group)) {
             let grown = &self.grown.groups[group.index()];
             tally.ios += grown.ios;
+            tally.merges += grown.merges;
             tally.sectors += grown.sectors;
             tally.nsecs += grown.nsecs;
             if let Some(device) = &self.grown.device {
@@ -107,26 +140,41 @@ impl Window {
         self.tally(|group| group.classic() == kernel)
     }
 
+    /// Whether anything completed, or was in flight. A disk that hangs is active.
+    pub fn is_active(&self) -> bool {
+        self.grown.io_ticks > 0 || self.tally(|_| true).ios > 0
+    }
+
     /// Returns for how long requests waited and the driver had none, in ns.
     pub fn idle_while_queued(&self) -> Option<u64> {
         let device = self.grown.device.as_ref()?;
         Some(self.grown.io_ticks.saturating_sub(device.ticks))
     }
+}
 
-    /// Writes a count per second.
-    pub fn per_second(&self, count: u64) -> Option<String> {
-        ratio(count, self.interval_ns?, 1_000_000_000, 2)
+/// Adds up counters that grew; the time is that of the first.
+fn added(a: &Stat, b: &Stat) -> Stat {
+    let mut sum = *a;
+    sum.io_ticks = a.io_ticks.saturating_add(b.io_ticks);
+    sum.time_in_queue = a.time_in_queue.saturating_add(b.time_in_queue);
+    sum.in_flight = a.in_flight.saturating_add(b.in_flight);
+    for (group, more) in sum.groups.iter_mut().zip(&b.groups) {
+        *group = Group {
+            ios: group.ios.saturating_add(more.ios),
+            merges: group.merges.saturating_add(more.merges),
+            sectors: group.sectors.saturating_add(more.sectors),
+            nsecs: group.nsecs.saturating_add(more.nsecs),
+        };
     }
-
-    /// Writes the mean of what a time adds up.
-    pub fn mean(&self, time: u64) -> Option<String> {
-        ratio(time, self.interval_ns?, 1, 2)
-    }
-
-    /// Writes a time as a share of the window, in percent.
-    pub fn percent(&self, time: u64) -> Option<String> {
-        ratio(time, self.interval_ns?, 100, 2)
-    }
+    sum.errors = a.errors.zip(b.errors).map(|(a, b)| a.saturating_add(b));
+    sum.device = a.device.zip(b.device).map(|(a, b)| DeviceSide {
+        ticks: a.ticks.saturating_add(b.ticks),
+        time_in_queue: a.time_in_queue.saturating_add(b.time_in_queue),
+        in_flight: a.in_flight.saturating_add(b.in_flight),
+        nsecs: std::array::from_fn(|i| a.nsecs[i].saturating_add(b.nsecs[i])),
+        requeues: a.requeues.saturating_add(b.requeues),
+    });
+    sum
 }
 
 impl Tally {
@@ -135,11 +183,19 @@ impl Tally {
         self.nsecs.checked_div(self.ios)
     }
 
+    /// Returns the sum of the times from start to issue, in ns.
+    pub fn q2d_sum(&self) -> Option<u64> {
+        Some(self.nsecs.saturating_sub(self.device_nsecs?))
+    }
+
+    /// Returns the sum of the times from issue to completion, in ns.
+    pub fn d2c_sum(&self) -> Option<u64> {
+        self.device_nsecs
+    }
+
     /// Returns the mean time from start to issue, in ns.
     pub fn q2d(&self) -> Option<u64> {
-        self.nsecs
-            .saturating_sub(self.device_nsecs?)
-            .checked_div(self.ios)
+        self.q2d_sum()?.checked_div(self.ios)
     }
 
     /// Returns the mean time from issue to completion, in ns.

@@ -71,7 +71,7 @@ pub struct Queue {
 }
 
 impl Identity {
-    /// Reads what `/sys` and `/dev` below `root` say. `by_id` is what [`by_id`] returned.
+    /// Reads what `/sys` and `/dev` below `root` say. `by_id` is what [`links`] returned.
     pub fn read(device: &Device, by_id: &BTreeMap<String, Vec<String>>) -> Self {
         let (dir, disk) = (device.dir(), device.disk_dir());
         let first = |files: &[&str]| files.iter().find_map(|file| line(&disk.join(file)));
@@ -79,7 +79,7 @@ impl Identity {
             |dir: &Path| with_slash(&dir.file_name().unwrap_or_default().to_string_lossy());
         Identity {
             name: device.name.clone(),
-            dev: line(&dir.join("dev")),
+            dev: dev(dir),
             diskseq: number(&disk.join("diskseq")),
             dm_name: line(&dir.join("dm/name")),
             dm_uuid: line(&dir.join("dm/uuid")),
@@ -151,19 +151,23 @@ fn in_use(line: &str) -> Option<String> {
     Some(chosen.unwrap_or(line).to_owned())
 }
 
-/// Returns the names in `/dev/disk/by-id`, by the name of the device that they lead to.
-pub fn by_id(root: &Path) -> BTreeMap<String, Vec<String>> {
-    let dev = root.join("dev");
+/// Returns the names in a directory of `/dev/disk`, by the name of the device that they lead to.
+pub fn links(root: &Path, kind: &str) -> BTreeMap<String, Vec<String>> {
+    let dir = root.join("dev/disk").join(kind);
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let by_id = dev.join("disk/by-id");
-    for id in names(&by_id) {
-        let Ok(target) = fs::read_link(by_id.join(&id)) else {
+    let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+    for entry in entries {
+        let Ok(target) = fs::read_link(entry.path()) else {
             continue;
         };
         // ../../sda, and ../../cciss/c0d0.
         let target = target.to_string_lossy().into_owned();
         let name = target.trim_start_matches("../").to_owned();
-        all.entry(name).or_default().push(id);
+        let link = entry.file_name().to_string_lossy().into_owned();
+        all.entry(name).or_default().push(link);
+    }
+    for links in all.values_mut() {
+        links.sort();
     }
     all
 }
@@ -173,6 +177,11 @@ fn vpd_serial(disk: &Path) -> Option<String> {
     let page = snapshot::bytes(&disk.join("device/vpd_pg80")).ok()?;
     let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the number of the device of a directory in sysfs.
+pub fn dev(dir: &Path) -> Option<String> {
+    line(&dir.join("dev"))
 }
 
 /// Spells a name as `/dev` does.
@@ -241,7 +250,7 @@ mod tests {
         };
         link("wwn-0x5", "../../sda");
         link("wwn-0x5-part1", "../../sda1");
-        let ids = by_id(root.path());
+        let ids = links(root.path(), "by-id");
         let devices = Device::all(root.path());
         let read: Vec<Identity> = devices
             .iter()
@@ -300,7 +309,7 @@ mod tests {
             ("sys/block/dm-0/slaves/cciss!c0d0/x", ""),
         ]);
         let device = &Device::all(root.path())[0];
-        let identity = Identity::read(device, &by_id(root.path()));
+        let identity = Identity::read(device, &links(root.path(), "by-id"));
         assert!(identity.is_called("vg-root") && identity.is_called("/dev/mapper/vg-root"));
         assert_eq!(identity.slaves, ["cciss/c0d0"]);
         assert_eq!(identity.queue.scheduler.as_deref(), Some("none"));

@@ -12,7 +12,7 @@ use rustix::time::{clock_gettime, ClockId};
 use super::again::Again;
 use super::choice::Choice;
 use super::identity::{self, Identity};
-use super::{kernel, Sample};
+use super::{cgroup, kernel, Sample};
 use crate::device::Device;
 use crate::snapshot;
 
@@ -100,11 +100,18 @@ fn look(
     histograms: bool,
     old: Vec<Reader>,
 ) -> Vec<Reader> {
-    let by_id = identity::by_id(root);
+    let by_id = identity::links(root, "by-id");
+    let limits = cgroup::limits(root);
     let devices = Device::all(root);
     let identities: Vec<Arc<Identity>> = devices
         .iter()
-        .map(|device| Arc::new(Identity::read(device, &by_id)))
+        .map(|device| {
+            let mut identity = Identity::read(device, &by_id);
+            let disk = identity::dev(device.disk_dir());
+            let limits = disk.and_then(|dev| limits.get(&dev).cloned());
+            identity.queue.cgroup_limits = limits.unwrap_or_default();
+            Arc::new(identity)
+        })
         .collect();
     let chosen = choice.resolved(root).of(&identities);
     let mut old: BTreeMap<String, Reader> = old

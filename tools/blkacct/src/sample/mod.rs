@@ -6,6 +6,7 @@
 //! made of two samples, in [`crate::figures`].
 
 mod again;
+mod cgroup;
 mod choice;
 mod identity;
 mod kernel;
@@ -16,6 +17,7 @@ pub mod testing;
 mod text;
 mod times;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use acct::hist::Latency;
@@ -25,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::NotAvailable;
 pub use choice::Choice;
-pub use identity::{Identity, Queue};
+pub use identity::{links, Identity, Queue};
 pub use kernel::{KernelGroup, KernelStat};
 pub use live::Live;
 pub use paced::Paced;
@@ -117,7 +119,8 @@ impl DeviceSample {
                  or does not take this disk"
             ))),
             (Some(mode), None) => Err(NotAvailable(format!(
-                "{name}: iostats is {mode}, not 2: echo 2 > /sys/block/{disk}/blkacct/iostats"
+                "{name}: iostats is {mode}, not 2: blkacct on {}",
+                disk.replace('!', "/")
             ))),
         }
     }
@@ -131,4 +134,8 @@ pub trait Source {
     ///
     /// What the system says, or a file that is not what it should be.
     fn next(&mut self) -> anyhow::Result<Option<Sample>>;
+
+    /// Ends the samples, even while one is waited for, when `stop` is set. A source that waits for
+    /// none need not look.
+    fn until(&mut self, _stop: Arc<AtomicBool>) {}
 }

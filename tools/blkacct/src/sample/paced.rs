@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! This machine as a source: a sample at each interval.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::times::Pace;
@@ -28,5 +30,9 @@ impl Source for Paced {
             return Ok(None);
         }
         self.live.read().map(Some)
+    }
+
+    fn until(&mut self, stop: Arc<AtomicBool>) {
+        self.pace.until(stop);
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Reports at intervals, as the tools of sysstat take them: `[interval [count]]`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,6 +10,9 @@ use anyhow::{bail, Context};
 
 /// The shortest interval: what is read costs time itself.
 const SHORTEST: Duration = Duration::from_millis(10);
+
+/// How often one that waits looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// When to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +81,7 @@ pub struct Pace {
     times: Times,
     next: Instant,
     done: u64,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Pace {
@@ -85,6 +91,7 @@ impl Pace {
             times,
             next: now,
             done: 0,
+            stop: None,
         }
     }
 
@@ -98,8 +105,23 @@ impl Pace {
         let Some(due) = self.due(Instant::now())? else {
             return Ok(false);
         };
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        Ok(true)
+        let Some(stop) = &self.stop else {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            return Ok(true);
+        };
+        while !stop.load(Ordering::Relaxed) {
+            let rest = due.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return Ok(true);
+            }
+            thread::sleep(rest.min(LOOK));
+        }
+        Ok(false)
+    }
+
+    /// Ends the reports, even while waiting for one, when `stop` is set.
+    pub fn until(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
     }
 
     /// Returns when the next report is due. Those that were missed are left out.

@@ -37,6 +37,13 @@ impl Fake {
         fs::write(path, text).unwrap();
     }
 
+    /// Writes a file below `/proc`.
+    pub fn proc(&self, file: &str, text: &str) {
+        let path = self.path().join("proc").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
     pub fn remove(&self, dir: &str) {
         fs::remove_dir_all(self.path().join("sys/block").join(dir)).unwrap();
     }
@@ -146,6 +153,13 @@ impl Run {
         let mut line = String::new();
         self.out.as_mut().unwrap().read_line(&mut line).unwrap();
         line
+    }
+
+    /// Asks it to end.
+    pub fn signal(&self) {
+        let pid = self.child.id().to_string();
+        let kill = Command::new("kill").arg(pid).status().unwrap();
+        assert!(kill.success());
     }
 
     /// Waits for the end; returns status, the rest of the output and errors.

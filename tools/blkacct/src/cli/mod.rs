@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The command line.
 
+mod stat;
+mod switch;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::sample::interval;
+pub use stat::{Output, StatArgs};
+pub use switch::{ListArgs, SwitchArgs};
 
 /// Nanosecond-exact block I/O accounting, and the proof of it.
 #[derive(Debug, Parser)]
@@ -19,6 +24,10 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// Look for /sys below this directory
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
 }
 
 /// What to do.
@@ -26,39 +35,18 @@ pub struct Cli {
 pub enum Command {
     /// Compute exact figures from events and compare what is reported with them
     Check(CheckArgs),
-    /// Show where the time of each device in mode 2 goes
+    /// Show what iostat shows, exactly, and where the time of each device goes
     Stat(StatArgs),
     /// Show the latencies of a device in mode 2 at the percentiles
     Latency(LatencyArgs),
     /// Show the devices below a dm or md device side by side
     Paths(PathsArgs),
-}
-
-/// Arguments of `stat`.
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_STAT)]
-#[command(override_usage = "blkacct stat [OPTIONS] [DISK]... [INTERVAL [COUNT]]")]
-pub struct StatArgs {
-    /// Disks or partitions by name, path in /dev or MAJOR:MINOR, all disks without one; then the
-    /// seconds between reports, and their number
-    #[arg(value_name = "DISK|INTERVAL|COUNT")]
-    pub words: Vec<String>,
-
-    /// Show partitions, too
-    #[arg(long)]
-    pub all: bool,
-
-    /// Show a recording instead of this machine; see `blkacct record`
-    #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
-
-    /// Print JSON, an array a line for each report, with times as integers of ns
-    #[arg(long)]
-    pub json: bool,
-
-    /// Look for /sys below this directory
-    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
-    pub root: PathBuf,
+    /// List the disks: mode, scheduler, and what is to be doubted
+    List(ListArgs),
+    /// Switch exact accounting on
+    On(SwitchArgs),
+    /// Switch exact accounting off: the kernel's own goes on
+    Off(SwitchArgs),
 }
 
 /// Arguments of `latency`.
@@ -261,23 +249,6 @@ their length. From 6.3 on a kernel also looks when it is read, which makes a
 difference where a request hangs; that is modelled from 6.10 on.
 Lost events, a trace that is cut off or out of order, or one without an
 event of the disk never pass (status 1).";
-
-const AFTER_STAT: &str = "\
-The first report is of the whole time in mode 2, each further one of the
-interval.
-
-r/s, w/s      I/O completed a second, as iostat has them
-%util         time with at least one request in flight
-aqu-sz        requests in flight, mean over the interval
-depth         the same, mean over the busy time
-r_await, ...  mean latency in ms, from start to completion; of it
-  q2d         waiting in the queue, from start to issue
-  d2c         at the driver, from issue to completion
-%idlq         idle while queued: requests waited and the driver had none
-errors        requests that failed
-requeues      requests that the driver gave back undone
-
-Without the module's device side (device=0, bio-based disks) there is no split.";
 
 const AFTER_LATENCY: &str = "\
 For each group of I/O: `total` is from start to completion, `device` from the
