@@ -57,7 +57,7 @@ impl<'a> Report<'a> {
         });
         rows.retain(|row| {
             let idle = row.window.is_ok_and(|window| !window.is_active());
-            !args.only_group && !(args.omit_idle && idle)
+            !(args.only_group || args.omit_idle && idle)
         });
         rows.extend(group);
         Ok(Report { sample: now, rows })
