@@ -10,7 +10,8 @@ use proptest::sample::select;
 const DEV: Dev = Dev { major: 8, minor: 0 };
 
 /// Names that look like what stands behind or between names.
-const LOOKS: [&[u8]; 14] = [
+const LOOKS: [&[u8]; 15] = [
+    b"-1 [0] 1.000: x",
     b"kworker/0:1H-ev",
     b"-1 [0] 1.000000",
     b"x-1 [0] 1.0: e:",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `perf script`, with or without `--ns`.
 
-use super::scan::Scan;
+use super::scan::{self, Scan};
 use super::{block, context, Dev, Said, Unread};
 
 /// Reads a line. A command's name may begin as what is no event, so that is looked for last.
@@ -14,6 +14,10 @@ pub fn line(line: &[u8], dev: Dev) -> Result<Said, Unread> {
         // Lost samples are told without a number by older versions.
         let count = context.text.expect(b"lost").and(context.text.number());
         return Ok(Said::Lost(count.unwrap_or(0)));
+    }
+    if context.name.starts_with(b"PERF_RECORD_") {
+        // What was there before the recording is told at the time zero.
+        return Ok(Said::Nothing);
     }
     block::said(context, dev)
 }
@@ -40,7 +44,14 @@ fn between(line: &[u8]) -> Option<Said> {
     let address = Scan(text).word();
     let hex = address.len() >= 4 && address.iter().all(u8::is_ascii_hexdigit);
     let frame = hex && text.ends_with(b")") || text.ends_with(b"(inlined)");
-    (indented && frame).then_some(Said::Nothing)
+    (indented && (frame || is_place(text))).then_some(Said::Nothing)
+}
+
+/// Whether this is the place of a frame in its source: `file.c:12`.
+fn is_place(text: &[u8]) -> bool {
+    let colon = text.iter().rposition(|&b| b == b':');
+    let line = colon.and_then(|colon| scan::number(&text[colon + 1..]));
+    line.is_some() && !text.contains(&b' ')
 }
 
 #[cfg(test)]
@@ -88,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn call_chains_are_no_events() {
+    fn call_chains_and_other_records_are_no_events() {
         for text in [
             "",
             "# cmdline : perf record -e block:*",
@@ -97,6 +108,9 @@ mod tests {
             "\tsubmit_bio_noacct",
             "        ffffffff9a2c5d10 submit_bio_noacct+0x140 ([kernel.kallsyms])",
             "                 submit_bio (inlined)",
+            "  blk-core.c:812",
+            "perf-exec     0     0.000000: PERF_RECORD_COMM: perf-exec:19565/19565",
+            "dd   42 [001]  7.100000: PERF_RECORD_MMAP2 42/42: [0x5000(0x4000) @ 0x2000]: r-xp /bin/dd",
             "Warning:",
             "Check IO/CPU overload!",
         ] {
