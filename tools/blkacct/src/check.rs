@@ -2,7 +2,7 @@
 //! `blkacct check`: from what is asked to what is printed.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{bail, Context};
@@ -19,7 +19,7 @@ use crate::oracle::replay::{Outcome, Replay};
 use crate::oracle::{Oracle, Truth};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::source::{Evidence, Format, Printed, Stream};
+use crate::source::{sniff, Evidence, Format, Printed, Stream};
 use crate::terminal;
 use crate::watch;
 
@@ -70,7 +70,7 @@ fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut holds = true;
     for path in &args.files {
         let name = path.display().to_string();
-        let outcomes = replay(open(path)?).with_context(|| name.clone())?;
+        let outcomes = replay(&name, open(path)?).with_context(|| name.clone())?;
         if outcomes.is_empty() {
             bail!("{name}: expects nothing; add an `expect` line");
         }
@@ -83,9 +83,13 @@ fn cases(args: &CheckArgs) -> anyhow::Result<Exit> {
 }
 
 /// Plays a case.
-fn replay(source: impl Read) -> anyhow::Result<Vec<Outcome>> {
+fn replay(name: &str, source: impl Read) -> anyhow::Result<Vec<Outcome>> {
     let mut replay = Replay::default();
-    for step in cases::read(BufReader::new(source)) {
+    let mut source = BufReader::new(source);
+    if let Some(what) = sniff::known(source.fill_buf()?) {
+        bail!("this is {}", sniff::advice(what, name));
+    }
+    for step in cases::read(source) {
         match step {
             Ok(step) => replay.step(&step)?,
             Err(error) if matches!(error.fault, Fault::Unreadable(_)) => return Err(error.into()),

@@ -130,6 +130,10 @@ fn files_that_are_no_text_are_told_the_command_that_prints_them() {
             let mut check = read(format, "8:32", bytes, &[]);
             check.assert().code(1).stderr(contains(command));
         }
+        // It is taken for a case.
+        let mut case = check(&["-"]);
+        case.write_stdin(bytes);
+        case.assert().code(1).stderr(contains(command));
     }
 }
 

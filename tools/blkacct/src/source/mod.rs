@@ -14,7 +14,7 @@ mod order;
 mod perf;
 pub mod rwbs;
 mod scan;
-mod sniff;
+pub mod sniff;
 mod stream;
 mod totals;
 

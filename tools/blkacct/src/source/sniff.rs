@@ -29,32 +29,40 @@ const FILES: [(&[u8], &str); 11] = [
 const PERF: &str = "a file of perf; print it: perf script -F comm,tid,cpu,time,event,trace --ns \
      --show-lost-events -i FILE";
 const WIDE: &str = "text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 FILE";
-const BLKTRACE: &str =
-    "a file of blktrace, one CPU's; print all of them: blkparse -i NAME, the file's name up to \
-     .blktrace";
+const BLKTRACE: &str = "a file of blktrace, one CPU's; print all of them: blkparse -i NAME";
 const BINARY: &str = "no text; a trace is the printed form of what was recorded";
 
 /// The mark that some editors put in front of UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
+/// Returns what a file is that begins like this, if it is of a kind that others print.
+pub fn known(head: &[u8]) -> Option<&'static str> {
+    // blktrace's magic number in either order of bytes; the lowest is its version.
+    let version = match head {
+        [version, b't', b'a', b'e', ..] | [b'e', b'a', b't', version, ..] => Some(*version),
+        _ => None,
+    };
+    if version.is_some_and(|version| version < b' ') {
+        return Some(BLKTRACE);
+    }
+    let file = FILES.iter().find(|(magic, _)| head.starts_with(magic));
+    file.map(|&(_, what)| what)
+}
+
 /// Returns the beginning of a text without the mark in front of it, or what else it is.
 pub fn text(head: &[u8]) -> Result<&[u8], &'static str> {
-    if let Some((_, what)) = FILES.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return Err(what);
+    match known(head) {
+        Some(what) => Err(what),
+        None if head.contains(&0) => Err(BINARY),
+        None => Ok(head.strip_prefix(BOM).unwrap_or(head)),
     }
-    // blktrace's magic number in either order of bytes; the lowest is its version.
-    let blktrace = match head {
-        [_, b't', b'a', b'e', ..] => head[0] < b' ',
-        [b'e', b'a', b't', version, ..] => *version < b' ',
-        _ => false,
-    };
-    if blktrace {
-        return Err(BLKTRACE);
-    }
-    if head.contains(&0) {
-        return Err(BINARY);
-    }
-    Ok(head.strip_prefix(BOM).unwrap_or(head))
+}
+
+/// Names the file in what is to be done with it. `blkparse` takes the name that blktrace's files of
+/// all CPUs have in common.
+pub fn advice(what: &str, name: &str) -> String {
+    let common = name.find(".blktrace.").map_or(name, |end| &name[..end]);
+    what.replace("FILE", name).replace("NAME", common)
 }
 
 /// Returns the other format that a line is of.
@@ -92,6 +100,14 @@ mod tests {
             };
             assert!(said.contains(what), "{said}");
         }
+    }
+
+    #[test]
+    fn advice_names_the_file() {
+        let advice = |name| advice(BLKTRACE, name);
+        assert!(advice("/t/sdc.blktrace.3").ends_with("blkparse -i /t/sdc"));
+        assert!(advice("-").ends_with("blkparse -i -"));
+        assert!(super::advice(PERF, "x").ends_with("--show-lost-events -i x"));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub enum TraceError {
         /// The trace.
         file: String,
         /// What it is, and what to do.
-        what: &'static str,
+        what: String,
     },
     /// An event that came too late to be put in order.
     #[error(
@@ -220,7 +220,7 @@ impl<R: Read> Stream<R> {
 fn no_text(name: &str, what: &'static str) -> TraceError {
     TraceError::NoText {
         file: name.to_owned(),
-        what,
+        what: sniff::advice(what, name),
     }
 }
 
