@@ -9,6 +9,8 @@ use crate::source::{Evidence, Group, Kind};
 
 /// Returns what a trace says against itself, whatever its figures are.
 pub fn of_trace(evidence: &Evidence) -> Vec<String> {
+    let driver = truth.readings[0].driver.map_or(0, |driver| driver.changes);
+    let changes = truth.figures().changes + driver;
     let mut doubts = Vec::new();
     if evidence.lossy {
         let lost = match evidence.lost {
@@ -36,7 +38,7 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
             "the trace names no event of the disk; are --disk and the trace's events right?"
                 .to_owned(),
         );
-    } else if truth.figures().changes == 0 && !idle {
+    } else if changes == 0 && !idle {
         doubts
             .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
     }
@@ -114,7 +116,7 @@ pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
     }
     if truth.readings.len() > 1 {
         let n = truth.open;
-        notes.push(format!("{n} events may be the end of a request or the middle of a flush sequence: figures are ranges that hold both; block_rq_complete in the trace tells them apart"));
+        notes.push(format!("{n} events can be read in two ways, such as the end of a request or the middle of a flush sequence: figures are ranges that hold both; block_rq_complete in the trace tells most of them apart"));
     }
     if truth.driver_commands > 0 {
         let n = truth.driver_commands;

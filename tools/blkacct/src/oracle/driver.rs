@@ -43,12 +43,16 @@ impl Strays {
             .insert((group, place(group, sector), time, self.ids));
     }
 
-    /// A request comes back; returns when the oldest at its place was issued.
-    pub fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
+    /// A request comes back; returns when the oldest at its place was issued, and how far the times
+    /// lie apart at which those there were.
+    pub fn come_back(&mut self, group: Group, sector: u64) -> Option<(u64, u64)> {
         let place = place(group, sector);
-        let one = *self.here(group, place).next()?;
+        let mut here = self.here(group, place);
+        let one = *here.next()?;
+        let last = here.next_back().map_or(one.2, |last| last.2);
+        drop(here);
         self.issued.remove(&one);
-        Some(one.2)
+        Some((one.2, last - one.2))
     }
 
     /// Returns when the oldest flush was issued.
@@ -56,12 +60,16 @@ impl Strays {
         Some(self.here(Group::Flush, 0).next()?.2)
     }
 
-    /// Returns how many flushes the driver has, up to two.
-    pub fn flushes(&self) -> usize {
-        self.here(Group::Flush, 0).take(2).count()
+    /// Returns how many there are at a place, up to two.
+    pub fn count(&self, group: Group, sector: u64) -> usize {
+        self.here(group, place(group, sector)).take(2).count()
     }
 
-    fn here(&self, group: Group, place: u64) -> impl Iterator<Item = &(Group, u64, u64, u64)> {
+    fn here(
+        &self,
+        group: Group,
+        place: u64,
+    ) -> impl DoubleEndedIterator<Item = &(Group, u64, u64, u64)> {
         self.issued
             .range((group, place, 0, 0)..=(group, place, u64::MAX, u64::MAX))
     }
@@ -85,13 +93,13 @@ mod tests {
         strays.issue(Group::Flush, 0, 1);
         strays.issue(Group::Write, 8, 2);
         strays.issue(Group::Flush, 0, 3);
-        assert_eq!(strays.flushes(), 2);
+        assert_eq!(strays.count(Group::Flush, 0), 2);
         assert_eq!(strays.come_back(Group::Write, 16), None);
         assert_eq!(strays.come_back(Group::Read, 8), None);
         // Where a flush ends says nothing.
-        assert_eq!(strays.come_back(Group::Flush, 8), Some(1));
-        assert_eq!(strays.come_back(Group::Write, 8), Some(2));
-        assert_eq!(strays.come_back(Group::Flush, 0), Some(3));
+        assert_eq!(strays.come_back(Group::Flush, 8), Some((1, 2)));
+        assert_eq!(strays.come_back(Group::Write, 8), Some((2, 0)));
+        assert_eq!(strays.come_back(Group::Flush, 0), Some((3, 0)));
         assert_eq!(strays.come_back(Group::Flush, 0), None);
     }
 }

@@ -89,6 +89,15 @@ pub enum Lean {
     Late,
 }
 
+/// Where the last done of a sequence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastDone {
+    /// Behind the data, as in 7.2.
+    Behind,
+    /// At their first sector, as in 6.18.
+    First,
+}
+
 /// The requests in flight.
 #[derive(Clone)]
 pub struct Flight {
@@ -101,6 +110,8 @@ pub struct Flight {
     end: Kind,
     /// How an open question is answered.
     pub lean: Lean,
+    /// Where this kernel has the last done of a sequence, once that is known.
+    last_done: Option<LastDone>,
     /// Requests that have had, or may have, more dones than one.
     sequences: u64,
     /// Ends of flush commands in the trace.
@@ -138,6 +149,7 @@ impl Flight {
             driver_slack: Slack::default(),
             end,
             lean: Lean::Early,
+            last_done: None,
             sequences: 0,
             flush_ends: 0,
             flush_dones: 0,
@@ -156,15 +168,38 @@ impl Flight {
     /// Returns whether the event may end a request or not, for all that is known.
     pub fn is_open(&self, event: &Event) -> bool {
         let Some(group) = event.rwbs.group else {
-            return event.kind == Kind::Done && self.commands > 0 && self.zeroes(event).is_some();
+            // A driver command names no place.
+            let command = self.commands > 0 && event.sector == 0;
+            return event.kind == Kind::Done && command && self.zeroes(event).is_some();
         };
         let both = |choice: Choice| choice.end.is_some() && choice.middle.is_some();
         match event.kind {
-            kind if kind == self.end && self.sequences > 0 => both(self.choose_done(group, event)),
+            kind if kind == self.end && self.last_done_is_open(group, event) => true,
+            kind if kind == self.end => {
+                let choice = self.choose_done(group, event);
+                both(choice) || self.stay_is_open(group, event, &choice)
+            }
+            Kind::Requeue if group == Group::Flush => self.strays.count(group, 0) > 0,
+            Kind::Requeue => {
+                let (driver, waits) = self.choose_requeue(group, event);
+                driver.is_some() && waits.is_some()
+            }
             Kind::Issue if self.sequences > 0 => both(self.choose_issue(group, event)),
             Kind::MergeOrGrow => self.merge_is_open(group, event),
             _ => false,
         }
+    }
+
+    /// Answers an open question one way and the other, in this flight and in the one returned.
+    pub fn fork(&mut self, event: &Event) -> Flight {
+        let mut other = self.clone();
+        other.lean = Lean::Late;
+        let group = event.rwbs.group.unwrap_or(Group::Write);
+        if event.kind == self.end && self.last_done_is_open(group, event) {
+            self.last_done = Some(LastDone::Behind);
+            other.last_done = Some(LastDone::First);
+        }
+        other
     }
 
     /// Takes an event; returns what it does, if anything.
@@ -242,7 +277,7 @@ impl Flight {
         let found = self.take(self.choose_issue(group, event), group, event);
         let Some((mut key, mut request)) = found else {
             self.strays.issue(group, event.sector, event.time);
-            self.flushes_overlap |= group == Group::Flush && self.strays.flushes() > 1;
+            self.flushes_overlap |= group == Group::Flush && self.strays.count(group, 0) > 1;
             return Stay::Begin;
         };
         if key.shape == Shape::Undecided {
@@ -263,24 +298,41 @@ impl Flight {
     /// A request that the driver refused before it was issued is requeued, too: no stay ends then.
     fn requeue(&mut self, group: Group, event: &Event) -> Option<Stay> {
         self.flow.over(event.on);
-        let here = self.table.at(group, Stage::Driver, event.sector).take(64);
-        let alike = |kept, shape| match shape {
-            Shape::Plain => kept == event.rwbs.kept,
-            _ => kept == as_sequence(event.rwbs.kept),
-        };
-        let found = here
-            .map(|(&key, _)| key)
-            .find(|key| alike(key.kept, key.shape))
-            .or_else(|| self.covering(group, Stage::Driver, event));
-        let returned = found.and_then(|key| {
+        let (driver, waits) = self.choose_requeue(group, event);
+        let refused = waits.is_some() && (driver.is_none() || self.lean == Lean::Late);
+        if refused || (group == Group::Flush && self.lean == Lean::Late) {
+            return None;
+        }
+        let returned = driver.and_then(|key| {
             let mut request = self.table.remove(&key)?;
             let issued = request.issued.take();
             let stage = Stage::Waiting;
             self.table.insert(Key { stage, ..key }, request);
             issued
         });
-        let issued = returned.or_else(|| self.strays.come_back(group, event.sector))?;
+        let issued = returned.or_else(|| self.come_back(group, event.sector))?;
         Some(Stay::Requeue { issued })
+    }
+
+    /// A request without a start comes back from the driver; returns when it was issued.
+    fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
+        let (issued, spread) = self.strays.come_back(group, sector)?;
+        self.driver_slack.guessed(group, spread);
+        if self.table.count(group) == 0 && self.strays.count(group, sector) == 0 {
+            self.driver_slack.emptied(group);
+        }
+        Some(issued)
+    }
+
+    /// Whether a request from before the trace was at the driver is open, for all that its end tells:
+    /// that may be the end of a flush sequence, or of a flush without data.
+    fn stay_is_open(&self, group: Group, event: &Event, choice: &Choice) -> bool {
+        let unseen = choice.end.is_none() && choice.middle.is_none();
+        let flushes = group == Group::Write && event.rwbs.kept.sync;
+        (unseen && flushes)
+            && self.issues > 0
+            && self.strays.count(group, event.sector) == 0
+            && self.told(group, event) == Told::Nothing
     }
 
     /// A request is done, or the data of a sequence are.
@@ -292,6 +344,8 @@ impl Flight {
         }
         let middle = self.is_middle(&choice);
         let told = self.told(group, event);
+        let no_stay = told == Told::End
+            || (self.stay_is_open(group, event, &choice) && self.lean == Lean::Early);
         let found = self.take(choice, group, event);
         if !self.ends_in_a_row(found.as_ref()) {
             self.flow.over(event.on);
@@ -300,23 +354,24 @@ impl Flight {
             if let Some(data) = self.begun_before(group, event, told) {
                 return (Some(Effect::EndAfter { data }), None);
             }
-            let issued = self.strays.come_back(group, event.sector);
-            return (
-                Some(Effect::End { start: None }),
-                Some(Stay::End { issued }),
-            );
+            let issued = self.come_back(group, event.sector);
+            let stay = (issued.is_some() || !no_stay).then_some(Stay::End { issued });
+            return (Some(Effect::End { start: None }), stay);
         };
         // If an end was given to the wrong one of two, the right one's issue found none.
         let issued = request.issued.take();
         let issued = match key.stage {
             Stage::Waiting if key.shape == Shape::Plain => {
-                issued.or_else(|| self.strays.come_back(group, event.sector))
+                issued.or_else(|| self.come_back(group, event.sector))
             }
             _ => issued,
         };
         let stay = issued.map(|time| Stay::End { issued: Some(time) });
         let unflushed = key.stage == Stage::Ending && matches!(request.awaits, Awaits::Flush(_));
         self.ended_unflushed += u64::from(unflushed && self.flush_ends == 0);
+        if key.stage == Stage::Ending {
+            self.learn_last_done(&key, &request, event);
+        }
         if middle {
             self.data_are_done(key, request, event);
             return (None, stay);
@@ -327,6 +382,18 @@ impl Flight {
             start: Some(key.start),
         };
         (Some(end), stay)
+    }
+
+    /// A sequence has ended at one of its two places, and nothing else could.
+    fn learn_last_done(&mut self, key: &Key, request: &Request, event: &Event) {
+        let behind = key.sector.saturating_add(request.sectors) == event.sector;
+        let first = key.sector == event.sector;
+        let known = match (behind, first) {
+            (true, false) => LastDone::Behind,
+            (false, true) => LastDone::First,
+            _ => return,
+        };
+        self.last_done.get_or_insert(known);
     }
 
     /// Returns when the data of a request from before the trace were done, if this is its end. One
@@ -420,7 +487,7 @@ impl Flight {
             }
             return None;
         }
-        let issued = self.strays.come_back(Group::Flush, 0);
+        let issued = self.come_back(Group::Flush, 0);
         self.flush_ends += u64::from(!twice);
         self.flow.flushed(event, issued);
         issued.map(|time| Stay::End { issued: Some(time) })
@@ -444,7 +511,7 @@ impl Flight {
                 self.commands += 1;
             }
             Kind::Done if self.zeroes(event).is_some() => {
-                if self.commands == 0 || self.lean == Lean::Early {
+                if self.commands == 0 || event.sector != 0 || self.lean == Lean::Early {
                     let (io, driver) = self.done(group, event);
                     return Some(Step { group, io, driver });
                 }
@@ -457,6 +524,10 @@ impl Flight {
                     io: None,
                     driver,
                 });
+            }
+            Kind::Done if self.strays.count(group, event.sector) > 0 => {
+                let (io, driver) = self.done(group, event);
+                return Some(Step { group, io, driver });
             }
             Kind::Done | Kind::Complete => self.commands = self.commands.saturating_sub(1),
             _ => {}

@@ -122,7 +122,11 @@ impl Oracle {
     pub fn window(from: impl Into<Edge>, skew: u64) -> Self {
         let from = from.into();
         Oracle {
-            ways: Vec::new(),
+            ways: vec![Way {
+                flight: Flight::new(Kind::Done),
+                books: Books::new(from, skew),
+                slack_before: Default::default(),
+            }],
             errors: Errors::default(),
             skew,
             to: Edge::NEVER,
@@ -141,6 +145,9 @@ impl Oracle {
     /// Requests end with events of another kind than [`Kind::Done`]; no event has been given yet.
     pub fn ends_with(&mut self, kind: Kind) {
         self.end = kind;
+        for way in &mut self.ways {
+            way.flight = Flight::new(kind);
+        }
     }
 
     /// The window ends at `to`; no later event has been given yet. Someone counted in-flight, at
@@ -184,47 +191,31 @@ impl Oracle {
         if event.kind == Kind::Error || (event.kind == Kind::Complete && fails) {
             self.errors.event(event.time, window, self.skew);
         }
-        if self.ways.is_empty() {
-            // An event that does nothing, such as a bio's, begins no window.
-            let mut flight = Flight::new(self.end);
-            let step = flight.event(event);
-            if self.whole && step.is_some() {
-                self.from = event.time.into();
-                self.whole = false;
-            }
-            let mut books = Books::new(self.from, self.skew);
-            books.close(self.to);
-            self.ways.push(Way {
-                flight,
-                books,
-                slack_before: Default::default(),
-            });
-            if let Some(step) = step {
-                self.ways[0].books.book(event.time, step);
-                self.model_step(event.time, step);
-            }
-            return;
-        }
         self.fork(event);
         let mut first = None;
         let mut found = [true; 2];
+        let mut begins = event.kind == Kind::Error || event.failed;
         for (way, found) in self.ways.iter_mut().zip(&mut found) {
             if event.time < self.from.time {
                 let (io, driver) = way.flight.slack();
                 way.slack_before = (*io, *driver);
             }
-            if let Some(step) = way.flight.event(event) {
-                *found = !step.is_unseen();
-                if self.whole {
-                    self.from = event.time.into();
-                    way.books = Books::new(self.from, self.skew);
-                    way.books.close(self.to);
-                }
-                way.books.book(event.time, step);
-                first = first.or(Some(step));
+            let Some(step) = way.flight.event(event) else {
+                continue;
+            };
+            *found = !step.is_unseen();
+            begins = true;
+            if self.whole {
+                way.books = Books::new(event.time.into(), self.skew);
             }
+            way.books.book(event.time, step);
+            first = first.or(Some(step));
         }
-        self.whole &= first.is_none();
+        // An event that does nothing, such as a bio's, begins no window.
+        if self.whole && begins {
+            self.whole = false;
+            self.from = event.time.into();
+        }
         if let Some(step) = first {
             self.model_step(event.time, step);
         }
@@ -254,8 +245,10 @@ impl Oracle {
         }
         self.open += 1;
         if let [way] = self.ways.as_mut_slice() {
-            let mut other = way.clone();
-            other.flight.lean = Lean::Late;
+            let other = Way {
+                flight: way.flight.fork(event),
+                ..way.clone()
+            };
             self.ways.push(other);
         }
     }
@@ -272,15 +265,6 @@ impl Oracle {
     pub fn finish(mut self) -> Truth {
         if self.to == Edge::NEVER {
             self.end_at(self.last.max(self.from.time).into());
-        }
-        if self.ways.is_empty() {
-            let mut books = Books::new(self.from, self.skew);
-            books.close(self.to);
-            self.ways.push(Way {
-                flight: Flight::new(self.end),
-                books,
-                slack_before: Default::default(),
-            });
         }
         let models = self.models.map(|mut models| {
             models.close(self.to.time);

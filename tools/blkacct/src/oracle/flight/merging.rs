@@ -73,7 +73,7 @@ impl Flight {
         let mut here = self.table.at(group, stage, event.sector).take(64);
         let here = here.find(plain).map(|(&key, _)| key);
         here.or_else(|| self.grown_to(group, event))
-            .or_else(|| self.covering(group, stage, event))
+            .or_else(|| self.rest_of(group, stage, event))
             .filter(|key| key.shape == Shape::Plain)
     }
 

@@ -8,7 +8,7 @@
 
 use super::flow::Told;
 use super::table::{Awaits, Key, Request, Shape, Stage, Twins};
-use super::Flight;
+use super::{Flight, LastDone};
 use crate::source::{Event, Group, Kept, Kind, On};
 
 /// A request, and how far wrong it may be to take it rather than its twins.
@@ -96,7 +96,7 @@ impl Flight {
         }
         choice.add(maybe, false);
         if (self.end, told) != (Kind::Complete, Told::End) {
-            self.add_data(&mut choice, group, event);
+            self.add_data(&mut choice, group, event, told);
             self.add_hidden(&mut choice, group, event);
         } else if choice.is_empty() {
             choice.or(self.without_data(group, event), 0);
@@ -114,9 +114,15 @@ impl Flight {
     }
 
     /// Adds those whose data are done by the event.
-    fn add_data(&self, choice: &mut Choice, group: Group, event: &Event) {
+    fn add_data(&self, choice: &mut Choice, group: Group, event: &Event, told: Told) {
         let (kept, fua) = (event.rwbs.kept, event.rwbs.fua);
-        let here = |stage, shape, kept| self.table.twins(group, stage, event.sector, shape, kept);
+        let here = |stage, shape, kept| {
+            let twins = self.table.twins(group, stage, event.sector, shape, kept)?;
+            Some(match told {
+                Told::Data(sectors) => self.of_size(twins, sectors),
+                _ => twins,
+            })
+        };
         let stages: &[Stage] = match self.issues {
             // Nothing tells when the driver has one.
             0 => &[Stage::Driver, Stage::Waiting],
@@ -157,7 +163,9 @@ impl Flight {
         }
         // A part of it was done before, or it has grown at its front.
         if choice.is_empty() {
-            choice.or(self.covering(group, Stage::Driver, event), 0);
+            let covering = self.covering(group, Stage::Driver, event);
+            let spread = covering.map_or(0, |twins| twins.spread());
+            choice.or(covering.map(|twins| twins.oldest), spread);
         }
         if choice.is_empty() {
             let ended = table.ending_at(group, sector).next().copied();
@@ -168,6 +176,7 @@ impl Flight {
             let plain = |(key, _): &(&Key, &Request)| key.shape == Shape::Plain;
             let found = self
                 .covering(group, Stage::Waiting, event)
+                .map(|twins| twins.oldest)
                 .or_else(|| any(Stage::Waiting).next())
                 .or_else(|| {
                     let mut behind = table.from(group, Stage::Waiting, sector);
@@ -202,11 +211,9 @@ impl Flight {
             }
         };
         let table = &self.table;
-        let behind = table.ending_at(group, event.sector);
-        let first = table.at(group, Stage::Ending, event.sector).take(64);
-        for key in behind.chain(first.map(|(key, _)| key)) {
-            if let Some(request) = table.get(key).filter(|_| key.kept == kept) {
-                take(*key, request.awaits);
+        for key in self.endings_at(group, event.sector) {
+            if let Some(request) = table.get(&key).filter(|_| key.kept == kept) {
+                take(key, request.awaits);
             }
         }
         let empty = table.twins(group, Stage::Waiting, event.sector, Shape::Empty, kept);
@@ -219,6 +226,31 @@ impl Flight {
             }
         }
         (sure, maybe)
+    }
+
+    /// Returns the sequences whose last done is at a place.
+    fn endings_at(&self, group: Group, sector: u64) -> impl Iterator<Item = Key> + '_ {
+        let behind = self.table.ending_at(group, sector).copied();
+        let first = self.table.at(group, Stage::Ending, sector).take(64);
+        let behind = behind.filter(|_| self.last_done != Some(LastDone::First));
+        let first = first.filter(|_| self.last_done != Some(LastDone::Behind));
+        behind.chain(first.map(|(&key, _)| key))
+    }
+
+    /// Returns whether sequences can end here by either place that a kernel may name, so that it is
+    /// open which kernel it is.
+    pub(super) fn last_done_is_open(&self, group: Group, event: &Event) -> bool {
+        if self.last_done.is_some() {
+            return false;
+        }
+        let kept = as_sequence(event.rwbs.kept);
+        let told = self.told(group, event);
+        let can = |key: &Key| {
+            let request = self.table.get(key).filter(|_| key.kept == kept);
+            request.is_some_and(|request| self.ready(request.awaits, event, told) != Ready::No)
+        };
+        let mut first = self.table.at(group, Stage::Ending, event.sector).take(64);
+        self.table.ending_at(group, event.sector).any(can) && first.any(|(key, _)| can(key))
     }
 
     fn ready(&self, awaits: Awaits, event: &Event, told: Told) -> Ready {
@@ -258,7 +290,7 @@ impl Flight {
         choice.add(here(Shape::Sequence, as_sequence(kept)), true);
         if choice.is_empty() {
             let grown = self.grown_to(group, event);
-            choice.or(grown.or_else(|| self.covering(group, stage, event)), 0);
+            choice.or(grown.or_else(|| self.rest_of(group, stage, event)), 0);
         }
         if choice.is_empty() {
             let any = |(key, _): &(&Key, &Request)| key.shape != Shape::Empty;
@@ -266,6 +298,27 @@ impl Flight {
             choice.or(all.find(any).map(|(&key, _)| key), 0);
         }
         choice
+    }
+
+    /// Returns the request that is given back, and one like it that the driver never had.
+    pub(super) fn choose_requeue(&self, group: Group, event: &Event) -> (Option<Key>, Option<Key>) {
+        let like = |(key, request): &(&Key, &Request)| {
+            let kept = match key.shape {
+                Shape::Plain => event.rwbs.kept,
+                _ => as_sequence(event.rwbs.kept),
+            };
+            key.kept == kept && key.shape != Shape::Empty && request.sectors == event.sectors
+        };
+        let find = |stage| {
+            let mut here = self.table.at(group, stage, event.sector).take(64);
+            here.find(like).map(|(&key, _)| key)
+        };
+        let waits = find(Stage::Waiting);
+        let driver = find(Stage::Driver).or_else(|| match waits {
+            None => self.rest_of(group, Stage::Driver, event),
+            Some(_) => None,
+        });
+        (driver, waits)
     }
 
     /// Returns the oldest of the twins that has so many sectors, if one has.
@@ -287,20 +340,41 @@ impl Flight {
         }
     }
 
-    /// Returns a request that holds the event's sector behind its first. A zone append is anywhere
-    /// behind the first sector of its zone.
-    pub(super) fn covering(&self, group: Group, stage: Stage, event: &Event) -> Option<Key> {
+    /// Returns the requests that hold the event's sector behind their first. A zone append is anywhere
+    /// behind the first sector of its zone; blkparse shows it as a write.
+    pub(super) fn covering(&self, group: Group, stage: Stage, event: &Event) -> Option<Twins> {
+        let holds = |(key, request): &(&Key, &Request)| {
+            key.shape != Shape::Empty && key.sector + request.sectors > event.sector
+        };
+        let append = |(key, request): &(&Key, &Request)| match group {
+            Group::ZoneAppend => true,
+            Group::Write if self.end == Kind::Complete => {
+                key.shape == Shape::Plain
+                    && key.kept == event.rwbs.kept
+                    && request.sectors == event.sectors
+            }
+            _ => false,
+        };
+        let below = || self.table.below(group, stage, event.sector);
+        let found = below()
+            .next()
+            .filter(holds)
+            .or_else(|| below().find(append));
+        found.and_then(|(&key, _)| {
+            self.table
+                .twins(group, stage, key.sector, key.shape, key.kept)
+        })
+    }
+
+    /// Returns the request whose last sectors the event names: those before them were complete, and
+    /// it was given back.
+    pub(super) fn rest_of(&self, group: Group, stage: Stage, event: &Event) -> Option<Key> {
+        let end = event.sector.saturating_add(event.sectors);
         let fits = |(key, request): &(&Key, &Request)| {
-            key.shape != Shape::Empty
-                && (group == Group::ZoneAppend || key.sector + request.sectors > event.sector)
+            key.shape != Shape::Empty && key.sector + request.sectors == end
         };
         let mut below = self.table.below(group, stage, event.sector);
-        below.next().filter(fits).map(|(&key, _)| {
-            // The oldest of those that lie there.
-            let kept = key.kept;
-            let twins = self.table.twins(group, stage, key.sector, key.shape, kept);
-            twins.map_or(key, |twins| twins.oldest)
-        })
+        below.find(fits).map(|(&key, _)| key)
     }
 
     /// Returns the plain request that waits and that bios at its front can have grown to the
