@@ -9,8 +9,6 @@ use crate::source::{Evidence, Group, Kind};
 
 /// Returns what a trace says against itself, whatever its figures are.
 pub fn of_trace(evidence: &Evidence) -> Vec<String> {
-    let driver = truth.readings[0].driver.map_or(0, |driver| driver.changes);
-    let changes = truth.figures().changes + driver;
     let mut doubts = Vec::new();
     if evidence.lossy {
         let lost = match evidence.lost {
@@ -31,6 +29,8 @@ pub fn of_trace(evidence: &Evidence) -> Vec<String> {
 /// Returns why the evidence cannot carry a verdict; a run with a reason never passes.
 pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<String> {
     let mut doubts = Vec::new();
+    let driver = truth.readings[0].driver.map_or(0, |driver| driver.changes);
+    let changes = truth.figures().changes + driver;
     // Of an idle disk a trace has nothing; that it shows the events of others tells that it would.
     let idle = is_idle(reported) && shows_others(evidence);
     if evidence.events == 0 && !idle {
@@ -43,8 +43,8 @@ pub fn doubts(truth: &Truth, evidence: &Evidence, reported: &Reported) -> Vec<St
             .push("no event of the disk lies in the window; is the trace's clock mono?".to_owned());
     }
     doubts.extend(of_trace(evidence));
-    if truth.figures().surplus_ends > 0 {
-        let n = truth.figures().surplus_ends;
+    let surplus = truth.readings.iter().map(|one| one.figures.surplus_ends);
+    if let Some(n) = surplus.min().filter(|&n| n > 0) {
         doubts.push(format!("{n} ends have no start: events are missing from the trace, or blkacct missed I/O in flight"));
     }
     if let Some((before, after)) = &reported.stat {
@@ -117,6 +117,9 @@ pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
     if truth.readings.len() > 1 {
         let n = truth.open;
         notes.push(format!("{n} events can be read in two ways, such as the end of a request or the middle of a flush sequence: figures are ranges that hold both; block_rq_complete in the trace tells most of them apart"));
+    }
+    if truth.flushes_never_end {
+        notes.push("the trace shows flushes go to the driver and not how they end: the times at the driver are not judged; add block_rq_complete".to_owned());
     }
     if truth.driver_commands > 0 {
         let n = truth.driver_commands;

@@ -54,6 +54,16 @@ pub struct Account {
     recent: VecDeque<(u64, Group, Tally)>,
 }
 
+/// What is made of I/O that someone counted at both edges and the trace does not know, if events
+/// near the edges could explain it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unexplained {
+    /// They do.
+    ByEdges,
+    /// It was in flight all the time.
+    AllTheTime,
+}
+
 /// The figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
@@ -237,7 +247,7 @@ impl Account {
     /// Closes the account. `counted` is in-flight at both edges, if someone counted it: what the
     /// trace knows less at both, and what the edges' own events do not explain, was in flight all
     /// the time.
-    pub fn finish(mut self, counted: Option<(u64, u64)>) -> Figures {
+    pub fn finish(mut self, counted: Option<(u64, u64)>, unexplained: Unexplained) -> Figures {
         for (time, group, tally) in std::mem::take(&mut self.recent) {
             self.near_edge(time.abs_diff(self.to.time), group, &tally);
         }
@@ -248,7 +258,8 @@ impl Account {
             let still = older
                 .saturating_sub(self.unseen)
                 .min(after.saturating_sub(seen_after));
-            (if still > self.edge_changes { still } else { 0 }, older)
+            let by_edges = unexplained == Unexplained::ByEdges && still <= self.edge_changes;
+            (if by_edges { 0 } else { still }, older)
         });
         let (io_ticks, area) = self.exact.finish(still);
         let (shortest, _) = self.lower.finish(still);
@@ -284,7 +295,7 @@ mod tests {
             account.begin(start, Group::Read);
             account.end(end, Group::Read, Some(start));
         }
-        let figures = account.finish(None);
+        let figures = account.finish(None, Unexplained::ByEdges);
         let read = figures.groups[Group::Read as usize];
         // Ended inside: at 105, 150 and 191. Near an edge: at 95, 105, 191 and 209.
         assert_eq!((read.ios, read.edge_ios), (3, 4));
@@ -309,7 +320,7 @@ mod tests {
             account.begin(start, Group::Read);
             account.end(end, Group::Read, Some(start));
         }
-        let figures = account.finish(None);
+        let figures = account.finish(None, Unexplained::ByEdges);
         let read = figures.groups[Group::Read as usize];
         // Ended inside: at 119, 150 and 190. During a read: at 95, 119, 190 and 220.
         assert_eq!((read.ios, read.edge_ios), (3, 4));
@@ -325,7 +336,7 @@ mod tests {
         account.begin(120, Group::Read);
         account.end(130, Group::Read, Some(120));
         // Two of which the trace knows nothing, before and after.
-        let figures = account.finish(Some((2, 2)));
+        let figures = account.finish(Some((2, 2)), Unexplained::ByEdges);
         assert_eq!((figures.io_ticks, figures.time_in_queue), (100, 210));
         assert_eq!(figures.in_flight, 2);
     }
@@ -336,6 +347,11 @@ mod tests {
         account.close(200);
         account.end(130, Group::Read, None);
         account.end(140, Group::Read, None);
-        assert_eq!(account.finish(Some((1, 0))).surplus_ends, 1);
+        assert_eq!(
+            account
+                .finish(Some((1, 0)), Unexplained::ByEdges)
+                .surplus_ends,
+            1
+        );
     }
 }

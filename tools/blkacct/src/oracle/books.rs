@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The two accounts of a disk: of all that is in flight, and of what the driver has.
 
-use super::account::{Account, Figures};
+use super::account::{Account, Figures, Unexplained};
 use super::driver::Stay;
 use super::edge::Edge;
 use super::flight::{Effect, Step};
@@ -36,6 +36,7 @@ impl Books {
         match step.io {
             Some(Effect::Begin) => io.begin(time, group),
             Some(Effect::End { start }) => io.end(time, group, start),
+            Some(Effect::EndOfBegun) => io.end(time, group, None),
             Some(Effect::EndAfter { data }) => io.end_after(time, group, data),
             Some(Effect::Absorb { seen }) => io.absorb(time, group, seen),
             None => {}
@@ -53,7 +54,11 @@ impl Books {
         self,
         counted: Option<(u64, u64)>,
         at_driver: Option<(u64, u64)>,
+        unexplained: Unexplained,
     ) -> (Figures, Figures) {
-        (self.io.finish(counted), self.driver.finish(at_driver))
+        (
+            self.io.finish(counted, unexplained),
+            self.driver.finish(at_driver, unexplained),
+        )
     }
 }

@@ -9,12 +9,15 @@
 //! * [`table`]: the requests, by all that a line can tell of them.
 //! * [`pairing`]: which of them an event is about.
 //! * [`flow`]: what the events just before it, on its CPU, tell.
+//! * [`done`] and [`commands`]: how requests end, and what ends that never began.
 //! * [`merging`]: requests that grow, and those that are absorbed.
 //!
 //! Where an event may be of any of several twins, the sum of latencies is open until all of them
 //! are done; [`Slack`] bounds it. Where it may be an end or the middle of a flush sequence, in-flight
 //! itself is open: then [`Lean`] decides, and [`super::Oracle`] follows both ways.
 
+mod commands;
+mod done;
 mod flow;
 mod merging;
 mod pairing;
@@ -25,8 +28,8 @@ use std::collections::BTreeMap;
 use super::driver::{Stay, Strays};
 use super::slack::Slack;
 use crate::source::{Event, Group, Kind};
-use flow::{Flow, Told};
-use pairing::{as_sequence, Choice, Pick};
+use flow::Flow;
+use pairing::{as_sequence, Choice};
 use table::{Awaits, Key, Request, Shape, Stage, Table};
 
 /// What an event does.
@@ -38,20 +41,6 @@ pub struct Step {
     pub io: Option<Effect>,
     /// To that of the driver.
     pub driver: Option<Stay>,
-}
-
-impl Step {
-    /// Returns whether it ends something of which nothing is known.
-    pub fn is_unseen(&self) -> bool {
-        matches!(
-            self.io,
-            Some(
-                Effect::End { start: None }
-                    | Effect::EndAfter { .. }
-                    | Effect::Absorb { seen: false }
-            )
-        )
-    }
 }
 
 /// What an event does to the account of all that is in flight.
@@ -69,6 +58,8 @@ pub enum Effect {
         /// When they were.
         data: u64,
     },
+    /// A request from before the trace ends, whose data were done in it.
+    EndOfBegun,
     /// A request is absorbed by another.
     Absorb {
         /// Whether the trace has its start.
@@ -78,6 +69,8 @@ pub enum Effect {
 
 /// So many requests from before the trace are kept in mind.
 const BEGUN: usize = 65_536;
+
+const SECOND: u64 = 1_000_000_000;
 
 /// How an event is taken that may end a request or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,9 +120,15 @@ pub struct Flight {
     /// Data that were done of requests from before the trace: what group, the sector behind them, and
     /// when. They may be those of sequences, whose ends are to come.
     begun: BTreeMap<(Group, u64), u64>,
+    /// When a sequence from before the trace was last taken to wait for a flush.
+    waits_since: Option<u64>,
+    /// When a flush command was last issued.
+    last_flush: u64,
     /// What each task has queued last, if the trace shows that.
     queued: BTreeMap<u32, (u64, u64)>,
     queues: u64,
+    /// The last event ends something that nobody saw begin.
+    pub missed: bool,
     /// Driver commands in flight.
     commands: u64,
     /// Issues in the trace.
@@ -157,8 +156,11 @@ impl Flight {
             ended_unflushed: 0,
             flushes_overlap: false,
             begun: BTreeMap::new(),
+            waits_since: None,
+            last_flush: 0,
             queued: BTreeMap::new(),
             queues: 0,
+            missed: false,
             commands: 0,
             issues: 0,
             driver_commands: 0,
@@ -177,7 +179,7 @@ impl Flight {
             kind if kind == self.end && self.last_done_is_open(group, event) => true,
             kind if kind == self.end => {
                 let choice = self.choose_done(group, event);
-                both(choice) || self.stay_is_open(group, event, &choice)
+                both(choice) || self.begun_is_open(group, event, &choice)
             }
             Kind::Requeue if group == Group::Flush => self.strays.count(group, 0) > 0,
             Kind::Requeue => {
@@ -204,6 +206,7 @@ impl Flight {
 
     /// Takes an event; returns what it does, if anything.
     pub fn event(&mut self, event: &Event) -> Option<Step> {
+        self.missed = false;
         let Some(group) = event.rwbs.group else {
             return self.command(event);
         };
@@ -277,6 +280,9 @@ impl Flight {
         let found = self.take(self.choose_issue(group, event), group, event);
         let Some((mut key, mut request)) = found else {
             self.strays.issue(group, event.sector, event.time);
+            if group == Group::Flush {
+                self.last_flush = event.time;
+            }
             self.flushes_overlap |= group == Group::Flush && self.strays.count(group, 0) > 1;
             return Stay::Begin;
         };
@@ -312,233 +318,6 @@ impl Flight {
         });
         let issued = returned.or_else(|| self.come_back(group, event.sector))?;
         Some(Stay::Requeue { issued })
-    }
-
-    /// A request without a start comes back from the driver; returns when it was issued.
-    fn come_back(&mut self, group: Group, sector: u64) -> Option<u64> {
-        let (issued, spread) = self.strays.come_back(group, sector)?;
-        self.driver_slack.guessed(group, spread);
-        if self.table.count(group) == 0 && self.strays.count(group, sector) == 0 {
-            self.driver_slack.emptied(group);
-        }
-        Some(issued)
-    }
-
-    /// Whether a request from before the trace was at the driver is open, for all that its end tells:
-    /// that may be the end of a flush sequence, or of a flush without data.
-    fn stay_is_open(&self, group: Group, event: &Event, choice: &Choice) -> bool {
-        let unseen = choice.end.is_none() && choice.middle.is_none();
-        let flushes = group == Group::Write && event.rwbs.kept.sync;
-        (unseen && flushes)
-            && self.issues > 0
-            && self.strays.count(group, event.sector) == 0
-            && self.told(group, event) == Told::Nothing
-    }
-
-    /// A request is done, or the data of a sequence are.
-    fn done(&mut self, group: Group, event: &Event) -> (Option<Effect>, Option<Stay>) {
-        let choice = self.choose_done(group, event);
-        // A flush command of a sequence has no start. One that a stacked driver sends has.
-        if group == Group::Flush && choice.end.is_none() {
-            return (None, self.flush_ends(event, true));
-        }
-        let middle = self.is_middle(&choice);
-        let told = self.told(group, event);
-        let no_stay = told == Told::End
-            || (self.stay_is_open(group, event, &choice) && self.lean == Lean::Early);
-        let found = self.take(choice, group, event);
-        if !self.ends_in_a_row(found.as_ref()) {
-            self.flow.over(event.on);
-        }
-        let Some((key, mut request)) = found else {
-            if let Some(data) = self.begun_before(group, event, told) {
-                return (Some(Effect::EndAfter { data }), None);
-            }
-            let issued = self.come_back(group, event.sector);
-            let stay = (issued.is_some() || !no_stay).then_some(Stay::End { issued });
-            return (Some(Effect::End { start: None }), stay);
-        };
-        // If an end was given to the wrong one of two, the right one's issue found none.
-        let issued = request.issued.take();
-        let issued = match key.stage {
-            Stage::Waiting if key.shape == Shape::Plain => {
-                issued.or_else(|| self.come_back(group, event.sector))
-            }
-            _ => issued,
-        };
-        let stay = issued.map(|time| Stay::End { issued: Some(time) });
-        let unflushed = key.stage == Stage::Ending && matches!(request.awaits, Awaits::Flush(_));
-        self.ended_unflushed += u64::from(unflushed && self.flush_ends == 0);
-        if key.stage == Stage::Ending {
-            self.learn_last_done(&key, &request, event);
-        }
-        if middle {
-            self.data_are_done(key, request, event);
-            return (None, stay);
-        }
-        self.sequences -= u64::from(key.shape != Shape::Plain);
-        self.settle(group);
-        let end = Effect::End {
-            start: Some(key.start),
-        };
-        (Some(end), stay)
-    }
-
-    /// A sequence has ended at one of its two places, and nothing else could.
-    fn learn_last_done(&mut self, key: &Key, request: &Request, event: &Event) {
-        let behind = key.sector.saturating_add(request.sectors) == event.sector;
-        let first = key.sector == event.sector;
-        let known = match (behind, first) {
-            (true, false) => LastDone::Behind,
-            (false, true) => LastDone::First,
-            _ => return,
-        };
-        self.last_done.get_or_insert(known);
-    }
-
-    /// Returns when the data of a request from before the trace were done, if this is its end. One
-    /// whose data are done now is kept in mind.
-    fn begun_before(&mut self, group: Group, event: &Event, told: Told) -> Option<u64> {
-        match told {
-            Told::End => self.begun.remove(&(group, event.sector)),
-            Told::Data(sectors) if self.begun.len() < BEGUN => {
-                let behind = event.sector.saturating_add(sectors);
-                self.begun.insert((group, behind), event.time);
-                None
-            }
-            _ => None,
-        }
-    }
-
-    fn data_are_done(&mut self, key: Key, request: Request, event: &Event) {
-        // A flush follows if forced unit access was asked for and the disk cannot do it.
-        let flushes = request.fua && !event.rwbs.fua;
-        let awaits = match flushes {
-            true => Awaits::Flush(event.time),
-            false => Awaits::Nothing(event.on),
-        };
-        let shape = Shape::Sequence;
-        let stage = Stage::Ending;
-        let key = Key {
-            stage,
-            shape,
-            ..key
-        };
-        self.table.insert(key, Request { awaits, ..request });
-    }
-
-    /// So many sectors are complete from the front of the request at the event's sector, and no
-    /// other event tells of its end.
-    fn complete_or_end(&mut self, group: Group, event: &Event) -> (Option<Effect>, Option<Stay>) {
-        if self.complete(group, event) {
-            return (None, None);
-        }
-        let nothing = event.sectors == 0 && self.choose_done(group, event).end.is_none();
-        // A driver that could do nothing says so, and tries again or fails.
-        let at_driver = || self.table.at(group, Stage::Driver, event.sector).next();
-        if nothing && (event.failed || at_driver().is_some()) {
-            return (None, None);
-        }
-        self.done(group, event)
-    }
-
-    /// The driver has completed sectors; returns whether they are only a part of the request.
-    fn complete(&mut self, group: Group, event: &Event) -> bool {
-        let alike = |key: &Key| match key.shape {
-            Shape::Plain => key.kept == event.rwbs.kept,
-            _ => key.kept == as_sequence(event.rwbs.kept),
-        };
-        let part = |(key, request): &(&Key, &Request)| {
-            alike(key) && event.sectors > 0 && event.sectors < request.sectors
-        };
-        let whole =
-            |(key, request): &(&Key, &Request)| alike(key) && event.sectors == request.sectors;
-        let stage = match self.issues {
-            0 => Stage::Waiting,
-            _ => Stage::Driver,
-        };
-        let here = || self.table.at(group, stage, event.sector).take(64);
-        let found = match here().any(|entry| whole(&entry)) {
-            true => None,
-            false => here().find(part).map(|(&key, _)| key),
-        };
-        let Some(mut key) = found else {
-            self.flow.completed(group, event);
-            return false;
-        };
-        if let Some(mut request) = self.table.remove(&key) {
-            key.sector = key.sector.saturating_add(event.sectors);
-            request.sectors -= event.sectors;
-            self.table.insert(key, request);
-        }
-        true
-    }
-
-    /// A flush command that nobody started is over. Where both events tell of it, its done does.
-    fn flush_ends(&mut self, event: &Event, by_done: bool) -> Option<Stay> {
-        let twice = by_done && self.flow.is_flushed(event.on);
-        self.flush_dones += u64::from(by_done);
-        let waits_for_done = !by_done && self.flush_dones > 0;
-        if waits_for_done || (twice && self.flush_dones == 1) {
-            if waits_for_done {
-                let issued = self.strays.oldest_flush();
-                self.flush_ends += 1;
-                self.flow.flushed(event, issued);
-            }
-            return None;
-        }
-        let issued = self.come_back(Group::Flush, 0);
-        self.flush_ends += u64::from(!twice);
-        self.flow.flushed(event, issued);
-        issued.map(|time| Stay::End { issued: Some(time) })
-    }
-
-    /// Whether what was found is one of those that a flush command ends, one after the other.
-    fn ends_in_a_row(&self, found: Option<&(Key, Request)>) -> bool {
-        let of_flush = |(key, request): &(Key, Request)| match key.stage {
-            Stage::Ending => matches!(request.awaits, Awaits::Flush(_)),
-            _ => key.shape == Shape::Empty,
-        };
-        found.is_some_and(of_flush)
-    }
-
-    /// A driver command, or what looks like one: the end of write zeroes of older kernels.
-    fn command(&mut self, event: &Event) -> Option<Step> {
-        let group = Group::WriteZeroes;
-        match event.kind {
-            Kind::Start => {
-                self.driver_commands += 1;
-                self.commands += 1;
-            }
-            Kind::Done if self.zeroes(event).is_some() => {
-                if self.commands == 0 || event.sector != 0 || self.lean == Lean::Early {
-                    let (io, driver) = self.done(group, event);
-                    return Some(Step { group, io, driver });
-                }
-                self.commands -= 1;
-            }
-            Kind::Requeue if self.zeroes(event).is_some() => {
-                let driver = self.requeue(group, event);
-                return Some(Step {
-                    group,
-                    io: None,
-                    driver,
-                });
-            }
-            Kind::Done if self.strays.count(group, event.sector) > 0 => {
-                let (io, driver) = self.done(group, event);
-                return Some(Step { group, io, driver });
-            }
-            Kind::Done | Kind::Complete => self.commands = self.commands.saturating_sub(1),
-            _ => {}
-        }
-        None
-    }
-
-    /// Returns write zeroes at the event's place that it may be about.
-    fn zeroes(&self, event: &Event) -> Option<Pick> {
-        let choice = self.choose_done(Group::WriteZeroes, event);
-        choice.end.filter(|pick| pick.key.sector == event.sector)
     }
 
     fn is_middle(&self, choice: &Choice) -> bool {

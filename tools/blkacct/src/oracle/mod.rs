@@ -32,7 +32,7 @@ pub mod replay;
 pub mod slack;
 pub mod sweep;
 
-use account::Figures;
+use account::{Figures, Unexplained};
 use books::Books;
 use edge::Edge;
 use errors::{Counted, Errors};
@@ -71,7 +71,7 @@ struct Way {
 }
 
 /// The figures by one way to read the events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The figures.
     pub figures: Figures,
@@ -94,6 +94,8 @@ pub struct Truth {
     pub readings: Vec<Reading>,
     /// Events that may end a request or not.
     pub open: u64,
+    /// The trace has issues of flush commands and no end of one.
+    pub flushes_never_end: bool,
     /// Requests that failed; none if the trace may not show them.
     pub errors: Option<Counted>,
     /// Driver commands that were started.
@@ -193,9 +195,8 @@ impl Oracle {
         }
         self.fork(event);
         let mut first = None;
-        let mut found = [true; 2];
         let mut begins = event.kind == Kind::Error || event.failed;
-        for (way, found) in self.ways.iter_mut().zip(&mut found) {
+        for way in &mut self.ways {
             if event.time < self.from.time {
                 let (io, driver) = way.flight.slack();
                 way.slack_before = (*io, *driver);
@@ -203,7 +204,6 @@ impl Oracle {
             let Some(step) = way.flight.event(event) else {
                 continue;
             };
-            *found = !step.is_unseen();
             begins = true;
             if self.whole {
                 way.books = Books::new(event.time.into(), self.skew);
@@ -219,19 +219,19 @@ impl Oracle {
         if let Some(step) = first {
             self.model_step(event.time, step);
         }
-        self.drop_wrong(found);
+        self.drop_wrong();
     }
 
     /// Drops a way that turns out wrong: one that comes to an end without a start, which the other
     /// has, or in which a sequence ended without its flush.
-    fn drop_wrong(&mut self, found: [bool; 2]) {
+    fn drop_wrong(&mut self) {
         let [early, late] = self.ways.as_slice() else {
             return;
         };
-        let (early, late) = (early.flight.is_refuted(), late.flight.is_refuted());
-        let right = match (found, early, late) {
-            ([true, false], ..) | ([true, true], false, true) => 0,
-            ([false, true], ..) | ([true, true], true, false) => 1,
+        let wrong = |way: &Way| (way.flight.missed, way.flight.is_refuted());
+        let right = match (wrong(early), wrong(late)) {
+            ((false, _), (true, _)) | ((_, false), (_, true)) => 0,
+            ((true, _), (false, _)) | ((_, true), (_, false)) => 1,
             _ => return,
         };
         self.ways.swap_remove(1 - right);
@@ -272,11 +272,19 @@ impl Oracle {
         });
         let driver_commands = self.ways[0].flight.driver_commands;
         let (counted, at_driver) = (self.counted, self.counted_at_driver);
+        let flushes_never_end = self.ways[0].flight.flushes_never_end();
+        let last = self.last;
+        if self.ways.len() > 1 {
+            self.ways.retain(|way| !way.flight.waits_in_vain(last));
+        }
         let readings = self.ways.into_iter();
         Truth {
             from: self.from.time,
             to: self.to.time,
-            readings: readings.map(|way| way.finish(counted, at_driver)).collect(),
+            readings: readings
+                .flat_map(|way| way.finish(counted, at_driver))
+                .collect(),
+            flushes_never_end,
             open: self.open,
             driver_commands,
             errors: self.errors.finish(self.to.by_account().0, self.skew),
@@ -286,16 +294,24 @@ impl Oracle {
 }
 
 impl Way {
-    fn finish(self, counted: Option<(u64, u64)>, at_driver: Option<(u64, u64)>) -> Reading {
-        let (figures, driver) = self.books.finish(counted, at_driver);
+    /// Returns the figures; two of them where it is open whether I/O that nobody saw was in flight.
+    fn finish(self, counted: Option<(u64, u64)>, at_driver: Option<(u64, u64)>) -> Vec<Reading> {
         let (slack, driver_slack) = self.flight.slack();
         let since =
             |slack: &Slack, before: &Slack| Group::ALL.map(|group| slack.since(before, group));
-        Reading {
-            figures,
-            driver: (self.flight.issues > 0).then_some(driver),
-            slack: since(slack, &self.slack_before.0),
-            driver_slack: since(driver_slack, &self.slack_before.1),
-        }
+        let shows_driver = self.flight.issues > 0 && !self.flight.flushes_never_end();
+        let read = |unexplained| {
+            let books = self.books.clone();
+            let (figures, driver) = books.finish(counted, at_driver, unexplained);
+            Reading {
+                figures,
+                driver: shows_driver.then_some(driver),
+                slack: since(slack, &self.slack_before.0),
+                driver_slack: since(driver_slack, &self.slack_before.1),
+            }
+        };
+        let mut readings = vec![read(Unexplained::ByEdges), read(Unexplained::AllTheTime)];
+        readings.dedup();
+        readings
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cases::{Event, Expect, Io, Key, Op, Step, What};
 
-use super::account::{Account, Figures};
+use super::account::{Account, Figures, Unexplained};
 use crate::source::Group;
 
 /// An expectation, and what was found.
@@ -240,7 +240,7 @@ impl Stage {
         let device = self.device(&expect.device);
         let mut account = device.account.clone();
         account.close(at);
-        let figures = account.finish(None);
+        let figures = account.finish(None, Unexplained::ByEdges);
         let (flushes, flush_us) = (device.flushes, device.flush_us);
         let found = |key| match key {
             Key::Busy => figures.io_ticks,

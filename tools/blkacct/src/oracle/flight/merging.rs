@@ -20,6 +20,7 @@ impl Flight {
     /// A request that waits is absorbed by the one that ends where it begins.
     pub(super) fn merge(&mut self, group: Group, event: &Event) -> Effect {
         let Some(absorbed) = self.absorbed(group, event) else {
+            self.missed = true;
             return Effect::Absorb { seen: false };
         };
         self.table.remove(&absorbed);
@@ -47,7 +48,9 @@ impl Flight {
                 all.find(plain).map(|(&key, _)| key)
             });
         let Some(mut key) = found else { return };
-        if touching.is_none() || another {
+        // Discards need not touch: it may be any of them.
+        let any = group == Group::Discard && self.table.count(group) > 1;
+        if touching.is_none() || another || any {
             let spread = self.table.spread(group, start);
             self.slack.merged(group, spread);
         }
