@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::LatencyArgs;
 use crate::exit::NotAvailable;
 use crate::figures::histogram::{self, Summary, PERCENTILES};
-use crate::figures::Gap;
+use crate::figures::{queue, Gap};
 use crate::record::Input;
 use crate::sample::{Choice, Latencies, Sample, Times};
 use crate::show::table::{align, duration};
@@ -87,6 +87,8 @@ struct Side {
     name: &'static str,
     summary: Summary,
     counts: Counts,
+    /// Of the whole times, the times at the driver.
+    driver: Option<Counts>,
 }
 
 /// Returns what was counted from `before` to `after`.
@@ -98,6 +100,7 @@ fn sides(before: &Latencies, after: &Latencies) -> Vec<Side> {
         };
         let a = before.of(group).copied().unwrap_or_default();
         let device = b.device.map(|after| (a.device.unwrap_or_default(), after));
+        let driver = device.map(|(a, b)| histogram::grown(&a, &b));
         let both = [("total", Some((a.total, b.total))), ("device", device)];
         for (name, counts) in both {
             let Some(counts) = counts.map(|(a, b)| histogram::grown(&a, &b)) else {
@@ -108,6 +111,7 @@ fn sides(before: &Latencies, after: &Latencies) -> Vec<Side> {
                 name,
                 summary,
                 counts,
+                driver: driver.filter(|_| name == "total"),
             }));
         }
     }
@@ -163,6 +167,9 @@ struct Row<'a> {
     summary: Summary,
     /// Begin, end and count of each bucket with I/O.
     buckets: Vec<(u64, u64, u64)>,
+    /// Between what the percentiles of the time in the queue lie; with the whole times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_percentiles: Option<Vec<Option<queue::Between>>>,
 }
 
 fn row(side: &Side) -> Row<'_> {
@@ -172,5 +179,10 @@ fn row(side: &Side) -> Row<'_> {
         side: side.name,
         summary: side.summary,
         buckets: bars.filter(|&(_, _, count)| count > 0).collect(),
+        queue_percentiles: side.driver.map(|driver| {
+            let all = PERCENTILES.iter();
+            all.map(|&(hundredths, _)| queue::percentile(&side.counts, &driver, hundredths))
+                .collect()
+        }),
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::cli::PathsArgs;
 use crate::exit::NotAvailable;
+use crate::figures::layer::{self, Layer};
 use crate::figures::{histogram, Tally, Window};
 use crate::record::Input;
 use crate::sample::{Choice, DeviceSample, Sample, Times};
@@ -73,6 +74,8 @@ fn moves_data(group: StatGroup) -> bool {
 #[derive(Default, Serialize)]
 struct Report {
     lines: Vec<Line>,
+    /// What the device itself adds to the mean latency.
+    own: Option<Layer>,
     /// Devices that are not in mode 2, and what puts them there.
     left_out: Vec<String>,
 }
@@ -155,6 +158,7 @@ impl Report {
         }
         top.counters()?;
         let mut report = Report::default();
+        let mut windows = Vec::new();
         let legs = slaves.iter().filter_map(|name| now.device(name));
         for device in legs.chain([top]) {
             let name = &device.identity.name;
@@ -175,12 +179,19 @@ impl Report {
                     }
                 },
             };
+            windows.push(window);
             let before = last.and_then(|last| last.device(name));
             report
                 .lines
                 .push(Line::new(before, device, window.as_ref()));
         }
         report.share(upper);
+        // A leg that is not counted, or not comparable, may have had any of the I/O.
+        if report.left_out.is_empty() {
+            let windows: Option<Vec<Window>> = windows.into_iter().collect();
+            let split = windows.as_deref().and_then(<[Window]>::split_last);
+            report.own = split.and_then(|(upper, legs)| layer::own_share(upper, legs));
+        }
         Ok(report)
     }
 
@@ -211,6 +222,16 @@ impl Report {
             "requeues",
         ];
         align(out, &HEADS, self.lines.iter().map(Line::row).collect())?;
+        if let (Some(own), Some(upper)) = (self.own, self.lines.last()) {
+            let sign = if own.own_ns < 0 { "-" } else { "" };
+            writeln!(
+                out,
+                "{} adds {sign}{}, give or take {}",
+                terminal::line(&upper.device),
+                duration(own.own_ns.unsigned_abs()),
+                duration(own.error_ns)
+            )?;
+        }
         for left_out in &self.left_out {
             writeln!(out, "note: {}", terminal::line(left_out))?;
         }

@@ -70,6 +70,10 @@ fn latency_in_json_has_integers_of_ns_and_the_buckets() {
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(json[1]["side"], "device");
     assert_eq!(json[0]["percentiles"][2], 4608);
+    // All times are in one bucket of 4096 to 5120 ns, so none waited for longer than it is wide.
+    let queue = &json[0]["queue_percentiles"][2];
+    assert_eq!(*queue, serde_json::json!({"least": 0, "most": 1024}));
+    assert!(json[1].get("queue_percentiles").is_none());
     assert_eq!(json[0]["buckets"], serde_json::json!([[4096, 5120, 4]]));
 }
 
@@ -118,6 +122,8 @@ fn paths_stand_side_by_side_with_the_device_above() {
             "sda 300 75.0 - - 1.10ms 100us 1.00ms 1.18ms 4 2 5",
             "sdb 100 25.0 - - 3.30ms 300us 3.00ms 4.61us 4 2 5",
             "dm-0 400 - - - 2.20ms - - - - - -",
+            // 2.2 ms, less 1.1 and 3.3 by their shares.
+            "dm-0 adds 550us, give or take 0ns",
             ""
         ]
     );
@@ -159,4 +165,9 @@ fn a_path_that_is_not_in_mode_2_is_named_with_the_fix() {
     assert_eq!(json["lines"][0]["share_ppm"], 1_000_000);
     assert_eq!(json["lines"][0]["d2c"], 1_000_000);
     assert_eq!(json["left_out"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        json["own"],
+        serde_json::Value::Null,
+        "that leg may have had any of it"
+    );
 }

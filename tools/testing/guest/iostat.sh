@@ -81,6 +81,41 @@ a_plug_of_reads_takes_what_fio_says() {
 	within "blkacct's mean" "$mean" 2000 "$lat"
 }
 
+# Reads and writes of many sizes, all in the middle of one interval of both tools: every
+# column of iostat -x is the same in stat -x. iostat's clock has steps of 10 ms and its
+# times are in ms, so rates may differ by 2 %, and means by a ms of the sum of all.
+every_column_is_iostats() {
+	local iostat ours
+	mode disk 2
+	blkacct stat -x -o JSON disk $interval 2 >/tmp/ours.json &
+	ours=$!
+	eventually 10 grep -q disk_device /tmp/ours.json
+	iostat -d -x -y -o JSON disk $interval 1 >/tmp/iostat.json &
+	iostat=$!
+	eventually 10 pauses $iostat
+	fio --name=mix --filename=/dev/disk --direct=1 --rw=randrw --bsrange=4k-64k --ioengine=libaio \
+		--iodepth=4 --number_ios=600 --output=/dev/null
+	pauses $iostat || { echo "the load took longer than the interval"; return 1; }
+	wait $iostat
+	wait $ours
+	no_anomalies disk
+	python3 -c '
+import json
+def last(path):
+    return json.load(open(path))["sysstat"]["hosts"][0]["statistics"][-1]["disk"][0]
+ours, iostat = last("/tmp/ours.json"), last("/tmp/iostat.json")
+wrong = sorted(set(ours) ^ set(iostat))
+for name, theirs in iostat.items():
+    if name in wrong or name == "disk_device":
+        continue
+    print(f"{name:10} {ours[name]:10} {theirs:10}")
+    if abs(ours[name] - theirs) > max(0.02, 0.02 * theirs):
+        wrong.append(name)
+if not iostat["r/s"] or not iostat["w/s"]:
+    wrong.append("no load")
+raise SystemExit(wrong and f"not the same: {wrong}")'
+}
+
 clean_up() {
 	remove_null disk batch
 }
@@ -90,11 +125,12 @@ load_module
 add_null disk completion_nsec=1000000
 add_null batch completion_nsec=2000000
 ktap_print_header
-ktap_set_plan 6
+ktap_set_plan 7
 ktap_test_result iostat_on_reads_between_two_ticks in_step_with_the_tick 500
 ktap_test_result iostat_on_reads_across_the_tick in_step_with_the_tick 3500
 ktap_test_result iostat_on_reads_together_after_idle together_after_idle
 ktap_test_result iostat_on_reads_with_think_time think_time
+ktap_test_result stat_x_has_every_column_of_iostat every_column_is_iostats
 ktap_test_result fio_on_its_own_load fio_agrees
 ktap_test_result iostat_and_fio_on_a_plug_of_reads a_plug_of_reads_takes_what_fio_says
 clean_up

@@ -15,6 +15,8 @@ pub struct Window {
     pub interval_ns: Option<u64>,
     /// How many devices it is the sum of.
     pub devices: u64,
+    /// I/O in flight at its beginning.
+    pub in_flight_before: u64,
     /// What the kernel's own counters say, where that can be told.
     pub stock: Option<Stock>,
     /// The counters' growth, and in-flight at the end.
@@ -88,6 +90,7 @@ impl Window {
         Window {
             interval_ns: before.map(|before| after.time_ns.saturating_sub(before.time_ns)),
             devices: 1,
+            in_flight_before: start.in_flight,
             stock: None,
             grown,
         }
