@@ -46,6 +46,7 @@ use crate::{
             BdevRef, //
         },
         clock::Monotonic,
+        disk_lock::DiskLock,
         percpu::{
             Counters,
             Pinned, //
@@ -62,10 +63,7 @@ use histograms::Histograms;
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{
-        Arc,
-        Mutex, //
-    }, //
+    sync::Arc, //
 };
 use stock::{
     fill_in,
@@ -104,9 +102,9 @@ pub(crate) struct Account {
     anomalies: Anomalies,
     errors: Atomic<u64>,
     #[pin]
-    kernel: Mutex<KernelShare>,
+    kernel: DiskLock<KernelShare>,
     #[pin]
-    shown: Mutex<Shown>,
+    shown: DiskLock<Shown>,
 }
 
 /// What a request-based disk has and its devices' accounts make room for.
@@ -178,8 +176,8 @@ impl Account {
                 counting: Atomic::new(false),
                 anomalies: Anomalies::default(),
                 errors: Atomic::new(0),
-                kernel <- new_mutex!(KernelShare::default()),
-                shown <- new_mutex!(Shown::default()),
+                kernel <- DiskLock::new(new_mutex!(KernelShare::default())),
+                shown <- DiskLock::new(new_mutex!(Shown::default())),
             }),
             GFP_KERNEL,
         )

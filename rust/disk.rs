@@ -14,7 +14,8 @@ use crate::{
     hooks::Hooks,
     sys::{
         bdev::Bdev,
-        clock::Monotonic, //
+        clock::Monotonic,
+        disk_lock::DiskLock, //
     },
     table::Entry, //
 };
@@ -23,7 +24,6 @@ use kernel::{
     prelude::*,
     sync::{
         Arc,
-        Mutex,
         SetOnce, //
     },
     time::Msecs, //
@@ -44,10 +44,10 @@ pub(crate) struct Device {
     account: SetOnce<Arc<Account>>,
     /// Of mode 2.
     #[pin]
-    periods: Mutex<Periods>,
+    periods: DiskLock<Periods>,
     /// Of a whole disk; unused in a partition.
     #[pin]
-    switch: Mutex<Switch>,
+    switch: DiskLock<Switch>,
 }
 
 /// What a mode switch changes, and what must not change during one.
@@ -80,13 +80,13 @@ impl Device {
                 disk,
                 hooks,
                 account: SetOnce::new(),
-                periods <- new_mutex!(Periods::default()),
-                switch <- new_mutex!(Switch {
+                periods <- DiskLock::new(new_mutex!(Periods::default())),
+                switch <- DiskLock::new(new_mutex!(Switch {
                     exact: false,
                     gone: false,
                     missing: 0,
                     devices: KVec::new(),
-                }),
+                })),
             }),
             GFP_KERNEL,
         )
@@ -114,7 +114,7 @@ impl Device {
         self.bdev.queue().is_request_based()
     }
 
-    pub(crate) fn switch(&self) -> &Mutex<Switch> {
+    pub(crate) fn switch(&self) -> &DiskLock<Switch> {
         &self.switch
     }
 

@@ -20,6 +20,7 @@ use crate::{
             Key, //
         },
         class_interface::BlockDevices,
+        disk_lock::DiskLock,
         queue::Limits,
         queue_iostats::QueueIostats,
         repeat::Repeated, //
@@ -28,10 +29,7 @@ use crate::{
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{
-        Arc,
-        Mutex, //
-    },
+    sync::Arc,
     time::Msecs, //
 };
 
@@ -50,7 +48,7 @@ struct Attached {
 pub(crate) struct Disks {
     hooks: Arc<Hooks>,
     #[pin]
-    attached: Mutex<KVec<Attached>>,
+    attached: DiskLock<KVec<Attached>>,
 }
 
 impl Disks {
@@ -59,7 +57,7 @@ impl Disks {
         Arc::pin_init(
             pin_init!(Self {
                 hooks,
-                attached <- new_mutex!(KVec::new()),
+                attached <- DiskLock::new(new_mutex!(KVec::new())),
             }),
             GFP_KERNEL,
         )

@@ -13,6 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
@@ -40,6 +41,18 @@ unsigned long blkacct_cpu_offset(void);
 unsigned long blkacct_cpu_offset(void)
 {
 	return __my_cpu_offset;
+}
+
+unsigned int blkacct_noio_save(void);
+unsigned int blkacct_noio_save(void)
+{
+	return memalloc_noio_save();
+}
+
+void blkacct_noio_restore(unsigned int flags);
+void blkacct_noio_restore(unsigned int flags)
+{
+	memalloc_noio_restore(flags);
 }
 
 void blkacct_cond_resched(void);

@@ -26,6 +26,7 @@ use crate::{
             Key, //
         },
         bio_acct,
+        disk_lock::DiskLock,
         published::Published,
         queue::not_supported,
         repeat::Pace,
@@ -52,8 +53,7 @@ use kernel::{
             Atomic,
             Relaxed, //
         },
-        Arc,
-        Mutex, //
+        Arc, //
     }, //
 };
 
@@ -71,7 +71,7 @@ pub(crate) struct Hooks {
     /// When those that linger are looked after next.
     pace: Arc<Pace<Disks>>,
     #[pin]
-    state: Mutex<State>,
+    state: DiskLock<State>,
 }
 
 struct State {
@@ -123,12 +123,12 @@ impl Hooks {
                 devices,
                 classic: Atomic::new(false),
                 pace,
-                state <- new_mutex!(State {
+                state <- DiskLock::new(new_mutex!(State {
                     entries: KVec::new(),
                     outdated: false,
                     probes: None,
                     bios: None,
-                }),
+                })),
             }),
             GFP_KERNEL,
         )

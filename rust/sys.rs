@@ -13,6 +13,7 @@ pub(crate) mod bdev;
 pub(crate) mod bio_acct;
 pub(crate) mod class_interface;
 pub(crate) mod clock;
+pub(crate) mod disk_lock;
 #[cfg(CONFIG_KUNIT)]
 pub(crate) mod fake;
 mod ftrace;

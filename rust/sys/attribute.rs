@@ -4,7 +4,10 @@
 //!
 //! C header: [`include/linux/sysfs.h`](srctree/include/linux/sysfs.h)
 
-use super::bdev::Bdev;
+use super::{
+    bdev::Bdev,
+    disk_lock::NoIo, //
+};
 use core::ptr::null_mut;
 use kernel::{
     bindings,
@@ -35,7 +38,8 @@ impl fmt::Write for Text<'_> {
     }
 }
 
-/// One file: its name and what reading and writing it does. Process context; may sleep.
+/// One file: its name and what reading and writing it does. Process context; may sleep. Who takes
+/// the file away waits for either, so memory is without I/O meanwhile.
 pub(crate) struct File<T: 'static> {
     pub(crate) name: &'static CStr,
     /// Writes the file's text; an overflow is `EIO`.
@@ -182,6 +186,7 @@ unsafe extern "C" fn show<T: 'static>(
     attribute: *mut bindings::device_attribute,
     page: *mut c_char,
 ) -> isize {
+    let _scope = NoIo::new();
     // SAFETY: sysfs calls this for a registered attribute with a page to fill, and `drop` waits
     // for its return; the owner lives as long as the directory.
     let (entry, owner, page) = unsafe {
@@ -211,6 +216,7 @@ unsafe extern "C" fn store<T: 'static>(
     buffer: *const c_char,
     count: usize,
 ) -> isize {
+    let _scope = NoIo::new();
     // SAFETY: As in `show`; `buffer` holds `count` bytes.
     let (entry, owner, written) = unsafe {
         let entry = entry::<T>(attribute);

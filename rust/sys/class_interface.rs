@@ -6,6 +6,7 @@
 
 use super::{
     bdev::Bdev,
+    disk_lock::NoIo,
     listener::{
         Place,
         Placed, //
@@ -22,7 +23,8 @@ use kernel::{
     types::Opaque, //
 };
 
-/// Is told of block devices. The calls may sleep; they hold the class's lock, so come one by one.
+/// Is told of block devices. The calls may sleep; they hold the class's lock, so come one by one,
+/// and memory is without I/O meanwhile.
 pub(crate) trait BlockDevices: Send + Sync + 'static {
     /// A disk or a partition is there; no I/O can reach a new one yet. It is not added if this
     /// fails, which the rest of the system does not notice.
@@ -91,6 +93,7 @@ impl<T: BlockDevices> PinnedDrop for Registration<T> {
 ///
 /// Called by the class for the interface of a `Registration<T>`.
 unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_int {
+    let _scope = NoIo::new();
     // SAFETY: A callback of `Registration<T>`, which outlives it; the class has only block devices,
     // and tells of them while they are registered.
     let (listener, bdev) = unsafe { (LISTENER.get::<T>(), Bdev::get(device)) };
@@ -108,6 +111,7 @@ unsafe extern "C" fn add<T: BlockDevices>(device: *mut bindings::device) -> c_in
 ///
 /// As for [`add`].
 unsafe extern "C" fn remove<T: BlockDevices>(device: *mut bindings::device) {
+    let _scope = NoIo::new();
     // SAFETY: As in `add`.
     let (listener, bdev) = unsafe { (LISTENER.get::<T>(), Bdev::get(device)) };
     listener.remove(&bdev);

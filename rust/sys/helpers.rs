@@ -25,6 +25,10 @@ extern "C" {
     /// `__my_cpu_offset`.
     #[allow(dead_code)] // Not where per-CPU adds are inline.
     pub(super) fn blkacct_cpu_offset() -> c_ulong;
+    /// `memalloc_noio_save()`.
+    pub(super) fn blkacct_noio_save() -> c_uint;
+    /// `memalloc_noio_restore()`.
+    pub(super) fn blkacct_noio_restore(flags: c_uint);
     /// `BLK_FEAT_IO_STAT`.
     pub(super) static blkacct_feat_io_stat: u32;
     /// `cond_resched()`.

@@ -6,6 +6,7 @@
 
 use super::{
     bdev::Key,
+    disk_lock::NoIo,
     ftrace::{
         Hook,
         Replacement, //
@@ -27,7 +28,8 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Serves reads and writes of the file, for all disks. Process context; may sleep.
+/// Serves reads and writes of the file, for all disks. Process context; may sleep. A disk that goes
+/// waits for either, so memory is without I/O meanwhile.
 pub(crate) trait QueueIostats: Send + Sync + 'static {
     /// Returns the digit to show, or `None` for a disk that is not ours.
     fn show(&self, disk: Key) -> Option<u8>;
@@ -86,6 +88,7 @@ unsafe extern "C" fn show<T: QueueIostats>(
             core::slice::from_raw_parts_mut(page.cast::<u8>(), PAGE_SIZE),
         )
     };
+    let _scope = NoIo::new();
     let stock = || u8::from(queue.io_stat());
     let digit = listener.show(disk).unwrap_or_else(stock);
     page[0] = b'0'.wrapping_add(digit);
@@ -114,6 +117,7 @@ unsafe extern "C" fn store<T: QueueIostats>(
             Limits::from_raw(limits),
         )
     };
+    let _scope = NoIo::new();
     match listener.store(disk, written, &mut limits) {
         Ok(()) => 0,
         Err(error) => error.to_errno(),
