@@ -11,6 +11,9 @@
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![deny(unsafe_code)]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("blkacct needs a 64-bit kernel: its times, counts and windows have 64 bits");
+
 mod account;
 // Its API is public, and used in full, in the crate that userspace builds of it.
 #[allow(unreachable_pub, dead_code)]
@@ -40,6 +43,7 @@ use kernel::{
 };
 use sys::{
     class_interface::Registration,
+    ftrace::TextStays,
     queue_iostats::Served,
     repeat::Repeat,
     stat_files::Watched, //
@@ -60,6 +64,10 @@ module! {
             default: 1,
             description: "In mode 2 the driver's share is counted too: device_ticks and more (1)",
         },
+        private: u8 {
+            default: 0,
+            description: "The files are for root and its group alone, 0440 and 0640 (0)",
+        },
     },
 }
 
@@ -71,17 +79,34 @@ struct Blkacct {
     _queue_iostats: Option<Served<Disks>>,
     /// Every device's files and accounts go with it, and so do the probes.
     _devices: Pin<KBox<Registration<Disks>>>,
-    /// Where the kernel's own statistics are read; `None` where ftrace cannot show us. Last: an
-    /// account that closes gives the kernel's `io_ticks` back.
+    /// When no device is left, the probes go.
+    _probes: Probes,
+    /// Where the kernel's own statistics are read; `None` where ftrace cannot show us. After the
+    /// devices: an account that closes gives the kernel's `io_ticks` back.
     _stat_files: Option<Watched<Hooks>>,
+    /// Last: all hooks are gone then, or stay.
+    _text: TextStays,
+}
+
+/// The probes, which a device that goes does not take away itself.
+struct Probes(Arc<Hooks>);
+
+impl Drop for Probes {
+    fn drop(&mut self) {
+        self.0.detach();
+    }
 }
 
 impl kernel::Module for Blkacct {
     fn init(_module: &'static ThisModule) -> Result<Self> {
+        // Dropped last, also if the rest fails.
+        let text = TextStays;
         let hooks = Hooks::find(compat::parameter(module_parameters::device.value()) != 0)?;
         let stat_files = watch(&hooks);
         let pace = hooks.pace().clone();
-        let disks = Disks::new(hooks)?;
+        let probes = Probes(hooks.clone());
+        let private = compat::parameter(module_parameters::private.value()) != 0;
+        let disks = Disks::new(hooks, private)?;
         let devices = KBox::pin_init(Registration::new(disks.clone()), GFP_KERNEL)?;
         let queue_iostats = Served::new(disks.clone()).inspect_err(|error| {
             pr_info!("queue/iostats does not take 2 ({error:?}); use blkacct/iostats\n");
@@ -89,7 +114,9 @@ impl kernel::Module for Blkacct {
         Ok(Self {
             _devices: devices,
             _queue_iostats: queue_iostats.ok(),
+            _probes: probes,
             _stat_files: stat_files,
+            _text: text,
             _catch_up: Repeat::new(pace, disks),
         })
     }

@@ -47,16 +47,23 @@ struct Attached {
 #[pin_data]
 pub(crate) struct Disks {
     hooks: Arc<Hooks>,
+    /// The files are for root and its group alone.
+    private: bool,
+    /// Held while the worker has a device that may go meanwhile.
+    #[pin]
+    looking: DiskLock<()>,
     #[pin]
     attached: DiskLock<KVec<Attached>>,
 }
 
 impl Disks {
     /// Makes the list, still empty.
-    pub(crate) fn new(hooks: Arc<Hooks>) -> Result<Arc<Self>> {
+    pub(crate) fn new(hooks: Arc<Hooks>, private: bool) -> Result<Arc<Self>> {
         Arc::pin_init(
             pin_init!(Self {
                 hooks,
+                private,
+                looking <- DiskLock::new(new_mutex!(())),
                 attached <- DiskLock::new(new_mutex!(KVec::new())),
             }),
             GFP_KERNEL,
@@ -87,7 +94,9 @@ impl Disks {
         Ok(())
     }
 
-    /// Takes a device that goes out of its disk's switch, and away from the probes.
+    /// Takes a device that goes out of its disk's switch, and away from the probes. These go later,
+    /// as whoever adds or removes disks must not wait for those who change tracepoints: they hold
+    /// locks of the kernel while they take memory.
     fn leave(&self, device: &Device) {
         let switch = &mut *device.whole().switch().lock();
         let key = device.bdev().key();
@@ -99,6 +108,7 @@ impl Disks {
             switch.gone = true;
             switch.devices.clear();
         }
+        self.hooks.detach_soon();
     }
 
     /// Returns the disk of a partition; `None` if the device is no partition, or its disk is not
@@ -120,6 +130,7 @@ impl Disks {
             c"blkacct",
             attrs::files(&device),
             device.clone(),
+            self.private,
         )
         .and_then(|directory| {
             let device = device.clone();
@@ -165,6 +176,9 @@ impl BlockDevices for Disks {
         // Waits for those who use a file, so without the list's lock; then no switch can come.
         drop(directory);
         self.leave(&device);
+        // Nor has the worker the device any more, whose last reference would then be dropped when
+        // the driver may be gone, which the release of a disk asks.
+        drop(self.looking.lock());
     }
 }
 
@@ -193,22 +207,28 @@ impl Disks {
     /// whether there are others.
     fn hide_drained(&self) -> bool {
         let mut others = false;
-        let mut at = 0;
         // Without the list's lock meanwhile. A device that is passed over, since another has gone
-        // from before it, has its turn the next time.
-        while let Some(device) = self.nth(at) {
-            at += 1;
-            let Some(account) = device.account().filter(|account| account.lingers()) else {
-                continue;
-            };
-            if account.is_drained() {
-                account.settle_nsecs(device.bdev().borrow());
-                self.hooks.hide_drained(device.bdev().key(), account);
-            } else {
-                others = true;
-            }
+        // from before it, has its turn the next time. From the end, where a disk's partitions are.
+        let count = self.attached.lock().len();
+        for at in (0..count).rev() {
+            let looking = self.looking.lock();
+            others |= self.nth(at).is_some_and(|device| self.lingers_on(&device));
+            drop(looking);
         }
         others
+    }
+
+    /// Hides a device if it has left mode 2 and has nothing in flight; returns whether it has left
+    /// and is not hidden.
+    fn lingers_on(&self, device: &Device) -> bool {
+        let Some(account) = device.account().filter(|account| account.lingers()) else {
+            return false;
+        };
+        if !account.is_drained() {
+            return true;
+        }
+        account.settle_nsecs(device.bdev().borrow());
+        !self.hooks.hide_drained(device.bdev().key(), account)
     }
 
     fn nth(&self, at: usize) -> Option<Arc<Device>> {
@@ -219,7 +239,9 @@ impl Disks {
 impl Repeated for Disks {
     fn again(&self) -> Msecs {
         self.hooks.for_each(|entry| entry.account.catch_up());
-        match self.hide_drained() {
+        let others = self.hide_drained();
+        self.hooks.detach();
+        match others {
             true => LINGERING,
             false => CATCH_UP,
         }

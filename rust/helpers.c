@@ -197,17 +197,21 @@ void blkacct_add_io_ticks(struct block_device *part, unsigned long ticks)
 	part_stat_unlock();
 }
 
-/* The whole disk is one of its own parts. */
+/* The whole disk is one of its own parts. Each has a read-side section of its own. */
 void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part));
 void blkacct_visit_parts(struct gendisk *disk, void (*each)(struct block_device *part))
 {
 	struct block_device *part;
-	unsigned long index;
+	unsigned long index = 0;
 
-	rcu_read_lock();
-	xa_for_each(&disk->part_tbl, index, part)
-		each(part);
-	rcu_read_unlock();
+	do {
+		rcu_read_lock();
+		part = xa_find(&disk->part_tbl, &index, ULONG_MAX, XA_PRESENT);
+		if (part)
+			each(part);
+		rcu_read_unlock();
+		index++;
+	} while (part);
 }
 
 void blkacct_init_delayed_work(struct delayed_work *work, work_func_t func);

@@ -84,7 +84,7 @@ struct State {
 }
 
 impl State {
-    /// Detaches what no device needs any more. May sleep.
+    /// Detaches what no device needs any more, and waits for it. May sleep.
     fn detach(&mut self) {
         let for_bios = |entry: &Entry| entry.account.is_for_bios();
         if self.entries.iter().all(for_bios) {
@@ -140,14 +140,13 @@ impl Hooks {
     /// # Errors
     ///
     /// `EOPNOTSUPP` if bio-based disks cannot be counted on this kernel, with a line in the log;
-    /// `ENOMEM`, or what the kernel says to the attaching; nothing has changed then.
+    /// `ENOMEM`, or what the kernel says to the attaching; nothing is shown then that was not.
     pub(crate) fn add(&self, entries: &[Entry]) -> Result {
         let state = &mut *self.state.lock();
         let before = state.entries.len();
         let added = self.show(state, entries);
         if added.is_err() {
             state.entries.truncate(before);
-            state.detach();
         }
         added
     }
@@ -174,8 +173,8 @@ impl Hooks {
         Ok(())
     }
 
-    /// Hides the devices that `which` picks from the probes, and detaches what no device needs any
-    /// more. Their accounts no longer count. May sleep; returns when no probe uses one.
+    /// Hides the devices that `which` picks from the probes. Their accounts no longer count. May
+    /// sleep; returns when no probe uses one.
     pub(crate) fn remove(&self, which: impl Fn(&Entry) -> bool) {
         self.take_out(&mut self.state.lock(), which);
     }
@@ -191,21 +190,37 @@ impl Hooks {
             let table = table.and_then(|table| Ok(KBox::new(table, GFP_KERNEL)?));
             state.outdated = table.is_err();
             drop(table.map(|table| self.devices.replace(table)));
-            state.detach();
         }
         !state.outdated
     }
 
-    /// Hides a bio-based device that has left mode 2 and has nothing in flight. May sleep.
-    pub(crate) fn hide_drained(&self, key: Key, account: &Account) {
+    /// Detaches what no device needs any more. May sleep, and waits for whoever else changes a
+    /// tracepoint or a hook: not for one who adds or removes a disk.
+    pub(crate) fn detach(&self) {
+        self.state.lock().detach();
+    }
+
+    /// Has [`Self::detach`] called soon, by whoever looks after those that linger. Any context.
+    pub(crate) fn detach_soon(&self) {
+        self.pace.next_in(0);
+    }
+
+    /// Hides a bio-based device that has left mode 2 and has nothing in flight; a disk not before
+    /// its partitions, by which the probes still get to its account. Returns whether it is hidden.
+    /// May sleep.
+    pub(crate) fn hide_drained(&self, key: Key, account: &Arc<Account>) -> bool {
         // With the lock held to the end, so that it is not shown again in between.
         let state = &mut *self.state.lock();
-        if account.lingers()
+        let is_disk_of =
+            |part: &Entry| matches!(&part.disk, Some(disk) if Arc::ptr_eq(disk, account));
+        let hidden = account.lingers()
             && account.is_drained()
-            && self.take_out(state, |entry| entry.key == key)
-        {
+            && !state.entries.iter().any(is_disk_of)
+            && self.take_out(state, |entry| entry.key == key);
+        if hidden {
             account.forget();
         }
+        hidden
     }
 
     /// Returns when those that linger are looked after next, which can be brought forward.
@@ -285,4 +300,39 @@ fn find<H: OnRequest>() -> Result<Found> {
             H::EVENT
         );
     })
+}
+
+#[cfg(CONFIG_KUNIT)]
+#[kernel::macros::kunit_tests(blkacct_hooks)]
+mod tests {
+    use super::*;
+    use crate::sys::fake::Disk;
+
+    #[test]
+    fn a_disk_is_hidden_after_its_partitions() -> Result {
+        let hooks = Hooks::find(false)?;
+        let disk = Disk::new()?;
+        let (whole, part) = (Account::for_bios()?, Account::for_bios()?);
+        let entries = [
+            Entry {
+                key: disk.whole(),
+                account: whole.clone(),
+                disk: None,
+            },
+            Entry {
+                key: disk.partition(),
+                account: part.clone(),
+                disk: Some(whole.clone()),
+            },
+        ];
+        hooks.add(&entries)?;
+        whole.want(false);
+        part.want(false);
+        // By its partition the probes would still get to it.
+        assert!(!hooks.hide_drained(disk.whole(), &whole));
+        assert!(hooks.hide_drained(disk.partition(), &part));
+        assert!(hooks.hide_drained(disk.whole(), &whole));
+        hooks.detach();
+        Ok(())
+    }
 }

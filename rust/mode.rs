@@ -111,6 +111,12 @@ pub(crate) fn of(device: &Device) -> Mode {
 /// not drain, or a bio-based disk has I/O in flight across too many switches; `ENODEV` if the disk
 /// goes; `ENOMEM`, also while a partition is not attached for want of it. Nothing has changed then.
 pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
+    let done = set_both(disk, mode);
+    disk.hooks().detach();
+    done
+}
+
+fn set_both(disk: &Device, mode: Mode) -> Result {
     let queue = disk.bdev().queue();
     // Before our own lock: a write to queue/iostats comes with this one held.
     let mut limits = queue.lock_limits();
@@ -133,7 +139,9 @@ pub(crate) fn set(disk: &Device, mode: Mode) -> Result {
 ///
 /// As for [`set`].
 pub(crate) fn set_with(disk: &Device, mode: Mode, limits: &mut Limits<'_>) -> Result {
-    switch(disk, mode, |_| Ok(()))?;
+    let done = switch(disk, mode, |_| Ok(()));
+    disk.hooks().detach();
+    done?;
     limits.set_io_stat(mode != Mode::Off);
     Ok(())
 }
@@ -156,8 +164,8 @@ fn switch(disk: &Device, mode: Mode, kernel: impl FnOnce(Option<&Frozen<'_>>) ->
     }
 }
 
-/// Ends mode 2 on a disk of which a partition could not be attached: its I/O would be missing. May
-/// sleep.
+/// Ends mode 2 on a disk of which a partition could not be attached: its I/O would be missing. The
+/// hooks go later. May sleep.
 pub(crate) fn miss_partition(disk: &Device) {
     let ended = {
         let switch = &mut *disk.switch().lock();
@@ -168,6 +176,7 @@ pub(crate) fn miss_partition(disk: &Device) {
             false => Ok(()),
         }
     };
+    disk.hooks().detach_soon();
     if let Err(error) = ended {
         pr_err!("a disk stays in mode 2 without one of its partitions ({error:?})\n");
     }

@@ -16,7 +16,7 @@ pub(crate) mod clock;
 pub(crate) mod disk_lock;
 #[cfg(CONFIG_KUNIT)]
 pub(crate) mod fake;
-mod ftrace;
+pub(crate) mod ftrace;
 mod helpers;
 mod listener;
 pub(crate) mod percpu;

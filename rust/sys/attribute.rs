@@ -80,7 +80,8 @@ unsafe impl<T: Send + Sync> Send for Directory<T> {}
 unsafe impl<T: Send + Sync> Sync for Directory<T> {}
 
 impl<T: Send + Sync> Directory<T> {
-    /// Makes the directory `name` with `files` below the device of `bdev`. May sleep.
+    /// Makes the directory `name` with `files` below the device of `bdev`; if `private`, others
+    /// than root and its group cannot open them. May sleep.
     ///
     /// # Errors
     ///
@@ -90,13 +91,14 @@ impl<T: Send + Sync> Directory<T> {
         name: &'static CStr,
         files: &'static [File<T>],
         owner: Arc<T>,
+        private: bool,
     ) -> Result<Self> {
         let mut entries = KVec::with_capacity(files.len(), GFP_KERNEL)?;
         let mut pointers = KVec::with_capacity(files.len() + 1, GFP_KERNEL)?;
         for file in files {
             entries.push(
                 Entry {
-                    attribute: Opaque::new(attribute(file)),
+                    attribute: Opaque::new(attribute(file, private)),
                     file,
                     owner: Arc::as_ptr(&owner),
                 },
@@ -143,10 +145,13 @@ impl<T: 'static> Drop for Directory<T> {
     }
 }
 
-fn attribute<T: 'static>(file: &'static File<T>) -> bindings::device_attribute {
+fn attribute<T: 'static>(file: &'static File<T>, private: bool) -> bindings::device_attribute {
     let mut attr: bindings::attribute = pin_init::zeroed();
     attr.name = file.name.as_char_ptr();
     attr.mode = if file.store.is_some() { 0o644 } else { 0o444 };
+    if private {
+        attr.mode &= !0o007;
+    }
     // A class for attributes that are not static, as sysfs_attr_init() gives them one.
     #[cfg(CONFIG_DEBUG_LOCK_ALLOC)]
     {

@@ -18,6 +18,7 @@ use super::{
         Place,
         Placed, //
     },
+    percpu::Pinned,
     tracepoint::InProbe, //
 };
 use kernel::{
@@ -106,7 +107,8 @@ unsafe extern "C" fn start<T: OnBio>([bdev, op, start_time, _]: &Arguments) -> b
     // SAFETY: The listener outlives the hooks.
     let listener = unsafe { LISTENER.get::<T>() };
     let io = bio(*bdev, *op, *start_time);
-    listener.start(&io, &InProbe::without_preemption());
+    let pin = Pinned::new();
+    listener.start(&io, InProbe::pinned(&pin));
     false
 }
 
@@ -121,5 +123,6 @@ unsafe extern "C" fn end<T: OnBio>([bdev, op, sectors, start_time]: &Arguments) 
     let io = bio(*bdev, *op, *start_time);
     // The argument is an `unsigned int`; the rest of its register means nothing.
     let sectors = u64::from(*sectors as u32);
-    listener.end(&io, sectors, &InProbe::without_preemption()) == Time::Ours
+    let pin = Pinned::new();
+    listener.end(&io, sectors, InProbe::pinned(&pin)) == Time::Ours
 }

@@ -30,9 +30,9 @@ use kernel::{
 ///
 /// # Invariants
 ///
-/// `outer` is what the current task had when the scope began; the value stays with the task.
+/// `added` is what the current task lacked when the scope began; the value stays with the task.
 pub(crate) struct NoIo {
-    outer: c_uint,
+    added: c_uint,
     _of_this_task: PhantomData<*mut ()>,
 }
 
@@ -42,7 +42,7 @@ impl NoIo {
         // INVARIANT: It is the current task's.
         Self {
             // SAFETY: No preconditions; undone by `drop` in the same task.
-            outer: unsafe { helpers::blkacct_noio_save() },
+            added: unsafe { helpers::blkacct_noio_save() },
             _of_this_task: PhantomData,
         }
     }
@@ -51,7 +51,7 @@ impl NoIo {
 impl Drop for NoIo {
     fn drop(&mut self) {
         // SAFETY: From the call that began the scope, by the type invariants.
-        unsafe { helpers::blkacct_noio_restore(self.outer) };
+        unsafe { helpers::blkacct_noio_restore(self.added) };
     }
 }
 
@@ -132,7 +132,6 @@ mod tests {
 impl NoIo {
     /// Returns whether the current task is in a scope.
     fn is_on() -> bool {
-        let scope = Self::new();
-        scope.outer != 0
+        Self::new().added == 0
     }
 }

@@ -69,7 +69,7 @@ extern "C" {
     pub(super) fn blkacct_add_io_ticks(bdev: *mut bindings::block_device, ticks: c_ulong);
     /// `part_stat_add()` of a stat group's `nsecs`, on this device alone.
     pub(super) fn blkacct_add_nsecs(bdev: *mut bindings::block_device, group: c_int, nsecs: u64);
-    /// Calls `each` for the disk and its partitions, in an RCU read-side section.
+    /// Calls `each` for the disk and its partitions, each in an RCU read-side section.
     pub(super) fn blkacct_visit_parts(
         disk: *mut bindings::gendisk,
         each: unsafe extern "C" fn(*mut bindings::block_device),

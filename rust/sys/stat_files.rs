@@ -15,6 +15,7 @@ use super::{
         Place,
         Placed, //
     },
+    percpu::Pinned,
     tracepoint::InProbe, //
 };
 use kernel::{
@@ -23,7 +24,8 @@ use kernel::{
     sync::Arc, //
 };
 
-/// Is told that a device's statistics are about to be read. With preemption off, so as in a probe.
+/// Is told that a device's statistics are about to be read. With preemption off, so as in a probe:
+/// for one device at a time, since whoever reads `/proc/diskstats` has it for all.
 pub(crate) trait BeforeRead: Send + Sync + 'static {
     /// The device's statistics are read after this returns.
     fn before_read(&self, bdev: BdevRef<'_>, probe: &InProbe);
@@ -97,5 +99,6 @@ unsafe extern "C" fn before_part_stat<T: BeforeRead>([device, ..]: &Arguments) -
 unsafe extern "C" fn before_bdev<T: BeforeRead>(bdev: *mut bindings::block_device) {
     // SAFETY: By the function's contract; the listener outlives the hooks.
     let (listener, bdev) = unsafe { (LISTENER.get::<T>(), BdevRef::from_raw(bdev)) };
-    listener.before_read(bdev, &InProbe::without_preemption());
+    let pin = Pinned::new();
+    listener.before_read(bdev, InProbe::pinned(&pin));
 }

@@ -8,6 +8,7 @@
 
 use super::{
     helpers,
+    percpu::Pinned,
     request::RqRef, //
 };
 use core::ptr::NonNull;
@@ -30,9 +31,9 @@ const PRIORITY: c_int = 0;
 pub(crate) struct InProbe(());
 
 impl InProbe {
-    /// Stands for the proof where preemption is off: [`synchronize`] waits for that as well.
-    pub(super) fn without_preemption() -> Self {
-        Self(())
+    /// Stands for the proof while preemption is off: [`synchronize`] waits for that as well.
+    pub(super) fn pinned(_pin: &Pinned) -> &Self {
+        &Self(())
     }
 
     /// Stands for the proof where a test calls an event's handler itself.

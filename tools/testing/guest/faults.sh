@@ -55,7 +55,7 @@ mode_2_of_a_new_bio_based_disk() {
 	each_fails 10 into_mode_2 bios_are_as_before_and_anew
 	counts_as_ever "$tested"
 	remove_dm linear
-	hooks_are_gone
+	eventually 10 hooks_are_gone
 }
 
 bios_are_as_before_and_anew() { # STATUS
