@@ -20,10 +20,7 @@ mod stock;
 
 use crate::{
     acct::{
-        busy::{
-            Busy,
-            Departure, //
-        },
+        busy::Busy,
         extended::Extended,
         hist,
         leaf::Leaves,
@@ -186,8 +183,8 @@ impl Account {
     /// Returns whether events count.
     #[inline(always)]
     pub(crate) fn is_counting(&self) -> bool {
-        // ORDERING: Relaxed. It changes while the queue is frozen, which orders it with every
-        // request before and after.
+        // ORDERING: Relaxed. It changes while the queue is frozen: the freeze has waited for every
+        // request before, and the thaw sees to it that those after see it (`sys/queue.rs`).
         self.counting.load(Relaxed)
     }
 
@@ -216,10 +213,10 @@ impl Account {
         self.set_counting(true);
     }
 
-    /// Brings what the kernel shows of ours up to date. In a task.
+    /// Brings what the kernel shows of ours up to date. With preemption off.
     pub(crate) fn settle(&self, bdev: BdevRef<'_>) {
         self.settle_io_ticks(bdev);
-        self.settle_nsecs(bdev);
+        self.settle_nsecs_now(bdev);
     }
 
     /// Brings the kernel's own `io_ticks` up to date. Any context.
@@ -255,34 +252,22 @@ impl Account {
     /// Ends what is still counted as in flight although the device is idle: requests that were
     /// freed without a completion.
     pub(crate) fn write_off(&self) {
+        // No loop here is as long as a counter says: one that were wrong would keep the CPU.
         let stray = self.core_snapshot().in_flight;
-        for leaves in self.leaves.iter() {
-            for _ in 0..leaves.io.in_flight() {
-                self.lose(self.busy.end(&leaves.io));
-            }
-        }
-        while self.busy.is_busy() {
-            self.lose(self.busy.end_direct());
+        let on_leaves = self.leaves.iter();
+        let on_leaves = on_leaves.map(|leaves| self.busy.abandon(&leaves.io, &Monotonic));
+        let lost = on_leaves.sum::<u64>() + self.busy.abandon_direct(&Monotonic);
+        let now = Monotonic.now();
+        if lost > 0 {
+            self.anomalies.lost_starts(now, lost);
         }
         let pin = Pinned::new();
         let here = self.cells.here(&pin);
-        for (count, group) in [
-            (stray.reads, StatGroup::Read),
-            (stray.writes, StatGroup::Write),
-        ] {
-            for _ in 0..count {
-                slot::absorbed(&here, Monotonic.now(), group);
-            }
-        }
+        slot::write_off(&here, now, StatGroup::Read, stray.reads);
+        slot::write_off(&here, now, StatGroup::Write, stray.writes);
         drop(pin);
         self.write_off_device();
         self.write_off_bios();
-    }
-
-    fn lose(&self, departure: Departure<'_>) {
-        let now = Monotonic.now();
-        let _ = departure.commit(now, &Monotonic);
-        self.anomalies.lost_start(now);
     }
 
     #[cfg(CONFIG_KUNIT)]

@@ -352,6 +352,23 @@ mod tests {
     }
 
     #[test]
+    fn an_end_of_another_direction_is_written_off_at_once() -> Result {
+        for rig in Rig::each()? {
+            let mut rq = rig.started()?;
+            rq.become_op(0);
+            rig.done(&rq);
+            // One read has ended more than has started: as a number that is 2^64 - 1.
+            assert_eq!(rig.whole.core_snapshot().in_flight.reads, u64::MAX);
+            rig.whole.write_off();
+            let snapshot = rig.whole.core_snapshot();
+            assert_eq!(snapshot.in_flight.reads, 0);
+            assert_eq!(snapshot.in_flight.writes, 0);
+            assert_eq!(rig.whole.anomalies().lost_starts, 0);
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_disk_outside_mode_2_counts_nothing() -> Result {
         let rig = Rig::new()?;
         let other = Disk::new()?;

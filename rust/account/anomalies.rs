@@ -62,11 +62,13 @@ impl Anomalies {
         self.count(&self.orphans, ns);
     }
 
-    /// Counts a start whose end did not come up to `now`. Any context.
+    /// Counts starts whose ends did not come up to `now`. Any context.
     #[cold]
-    pub(super) fn lost_start(&self, now: Nsec) {
+    pub(super) fn lost_starts(&self, now: Nsec, count: u64) {
         let opened = Nsec(self.opened.load(Relaxed));
-        self.count(&self.lost_starts, now.since(opened));
+        self.lost_starts.add(count, Relaxed);
+        self.bound
+            .add(now.since(opened).saturating_mul(count), Relaxed);
     }
 
     fn count(&self, which: &Atomic<u64>, ns: u64) {

@@ -27,11 +27,7 @@ use crate::{
             Classic,
             StatGroup, //
         },
-        slot::{
-            self,
-            Cell,
-            Slots, //
-        },
+        slot, //
         snap::Snapshot,
         window::Windows,
         wire, //
@@ -76,6 +72,10 @@ const LATE: u64 = 2;
 /// So many late starts in a window show that the driver holds I/O back before it accounts it.
 const MANY_LATE: u64 = 16;
 
+/// How often a reader that must not wait looks at a CPU's counters. An event takes less time than
+/// one look, so only one that is held up makes them too few.
+const TRIES: u32 = 64;
+
 /// What the account of a bio-based device has in addition.
 pub(super) struct BioShare {
     windows: Windows,
@@ -91,21 +91,14 @@ pub(super) struct BioShare {
     wanted: Atomic<bool>,
 }
 
-/// Read where one must not sleep, too: at the hooks on the kernel's own files.
-impl Slots for BioShare {
-    fn cpus(&self) -> impl Iterator<Item = usize> {
-        self.cells.cpus()
-    }
-
-    fn load(&self, cpu: usize, cell: Cell) -> u64 {
-        Slots::load(&self.cells, cpu, cell)
-    }
-}
-
 impl BioShare {
-    /// Returns the counts of each group, which do not step back.
-    fn groups(&self, time: Nsec) -> [wire::Group; StatGroup::COUNT] {
-        let mut groups = bios::read(self, time).map(|(group, _)| group);
+    /// Returns the counts of each group, which do not step back. May sleep.
+    fn groups(&self, time: Nsec) -> Groups {
+        self.in_order(bios::read(&self.cells, time))
+    }
+
+    fn in_order(&self, read: [(wire::Group, u64); StatGroup::COUNT]) -> Groups {
+        let mut groups = read.map(|(group, _)| group);
         for (group, seen) in groups.iter_mut().zip(&self.nsecs) {
             group.nsecs = seen.extend(group.nsecs);
         }
@@ -124,16 +117,19 @@ impl BioShare {
     fn keeps_time(&self) -> bool {
         self.kernel_nsecs.are_ours() && !self.hides_starts()
     }
+}
 
-    /// Returns the ns of each of the kernel's groups.
-    fn by_kernel_group(&self, time: Nsec) -> [u64; KERNEL_GROUPS] {
-        let mut nsecs = [0u64; KERNEL_GROUPS];
-        for (group, counts) in StatGroup::ALL.into_iter().zip(self.groups(time)) {
-            let sum = &mut nsecs[kernel_index(group)];
-            *sum = sum.wrapping_add(counts.nsecs);
-        }
-        nsecs
+/// The counts of each group.
+type Groups = [wire::Group; StatGroup::COUNT];
+
+/// Returns the ns of each of the kernel's groups.
+fn by_kernel_group(groups: Groups) -> [u64; KERNEL_GROUPS] {
+    let mut nsecs = [0u64; KERNEL_GROUPS];
+    for (group, counts) in StatGroup::ALL.into_iter().zip(groups) {
+        let sum = &mut nsecs[kernel_index(group)];
+        *sum = sum.wrapping_add(counts.nsecs);
     }
+    nsecs
 }
 
 /// Returns the kernel's number of the stat group that `bdev_end_io_acct()` puts a group's I/O into.
@@ -217,6 +213,9 @@ impl Account {
     /// count, or still count from an earlier window.
     pub(super) fn open_bios(&self, bio: &BioShare, bdev: &Bdev, classic: bool) {
         let bdev = bdev.borrow();
+        // Before the kernel's times are ours: late starts of the last window would hand them back.
+        // ORDERING: Relaxed. `take_over` and `set_ours` publish it.
+        bio.late_before.store(bio.late.load(Relaxed), Relaxed);
         if classic && !self.io_ticks.are_ours() {
             // What was busy since the last window closed was the kernel's to count.
             self.io_ticks.skip(self.busy.read(&Monotonic).1);
@@ -224,11 +223,10 @@ impl Account {
         }
         let keeps_time = classic && bio_acct::CAN_KEEP_TIME;
         if keeps_time && !bio.kernel_nsecs.are_ours() {
-            bio.kernel_nsecs.skip(bio.by_kernel_group(Monotonic.now()));
+            let groups = bio.groups(Monotonic.now());
+            bio.kernel_nsecs.skip(by_kernel_group(groups));
         }
         bio.kernel_nsecs.set_ours(keeps_time);
-        // ORDERING: Relaxed. As in `hides_starts`.
-        bio.late_before.store(bio.late.load(Relaxed), Relaxed);
         self.open_window(bio, jiffies);
     }
 
@@ -312,8 +310,21 @@ impl Account {
         (time, keeper)
     }
 
-    /// Adds to the kernel's own `nsecs` what has come to ours. In a task.
+    /// Adds to the kernel's own `nsecs` what has come to ours. May sleep.
     pub(crate) fn settle_nsecs(&self, bdev: BdevRef<'_>) {
+        self.settle_nsecs_by(bdev, |bio| Some(bio.groups(Monotonic.now())));
+    }
+
+    /// As [`Self::settle_nsecs`], with preemption off: where an event on another CPU does not end,
+    /// as of a virtual one that stands still, they are brought up to date another time.
+    pub(super) fn settle_nsecs_now(&self, bdev: BdevRef<'_>) {
+        self.settle_nsecs_by(bdev, |bio| {
+            let read = bios::read_within(&bio.cells, Monotonic.now(), TRIES)?;
+            Some(bio.in_order(read))
+        });
+    }
+
+    fn settle_nsecs_by(&self, bdev: BdevRef<'_>, read: impl FnOnce(&BioShare) -> Option<Groups>) {
         let Some(bio) = &self.bio else {
             return;
         };
@@ -321,8 +332,9 @@ impl Account {
             self.give_back(bdev);
         }
         if bio.keeps_time() {
-            let nsecs = bio.by_kernel_group(Monotonic.now());
-            bio.kernel_nsecs.settle(nsecs, bdev);
+            if let Some(groups) = read(bio) {
+                bio.kernel_nsecs.settle(by_kernel_group(groups), bdev);
+            }
         }
     }
 
@@ -333,11 +345,11 @@ impl Account {
         };
         let now = Monotonic.now();
         // Before the pin, since a reading may let others run.
-        let strays = bios::read(&**bio, now).map(|(_, in_flight)| in_flight);
+        let strays = bios::read(&bio.cells, now).map(|(_, in_flight)| in_flight);
         let pin = Pinned::new();
         for (group, strays) in StatGroup::ALL.into_iter().zip(strays) {
-            for _ in 0..strays {
-                bios::write_off(&bio.cells.here(&pin), now, group);
+            if strays != 0 {
+                bios::write_off(&bio.cells.here(&pin), now, group, strays);
             }
         }
     }

@@ -136,19 +136,9 @@ impl Account {
         let Some(share) = self.device.as_ref() else {
             return;
         };
-        let mut strays = 0;
-        let mut lose = |departure: Departure<'_>| {
-            let _ = departure.commit(Monotonic.now(), &Monotonic);
-            strays += 1;
-        };
-        for leaves in self.leaves.iter() {
-            for _ in 0..leaves.device.in_flight() {
-                lose(share.busy.end(&leaves.device));
-            }
-        }
-        while share.busy.is_busy() {
-            lose(share.busy.end_direct());
-        }
+        let on_leaves = self.leaves.iter();
+        let on_leaves = on_leaves.map(|leaves| share.busy.abandon(&leaves.device, &Monotonic));
+        let strays = on_leaves.sum::<u64>() + share.busy.abandon_direct(&Monotonic);
         if strays > 0 {
             let pin = Pinned::new();
             device::write_off(&share.cells.here(&pin), Monotonic.now(), strays);

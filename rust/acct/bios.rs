@@ -38,9 +38,11 @@ pub fn start(slot: &impl Slot, t: Nsec, group: StatGroup) {
     book_start(slot, group, 1, t.0);
 }
 
-/// Takes back a start whose end will never come; its time up to `t` stays.
-pub fn write_off(slot: &impl Slot, t: Nsec, group: StatGroup) {
-    book_start(slot, group, u64::MAX, 0u64.wrapping_sub(t.0));
+/// Takes back `count` starts whose ends will never come; their time up to `t` stays. A negative
+/// number, of ends that were another group's starts, adds as many.
+pub fn write_off(slot: &impl Slot, t: Nsec, group: StatGroup, count: u64) {
+    let taken = count.wrapping_neg();
+    book_start(slot, group, taken, t.0.wrapping_mul(taken));
 }
 
 fn book_start(slot: &impl Slot, group: StatGroup, count: u64, time: u64) {
@@ -67,6 +69,25 @@ pub fn end(slot: &impl Slot, t: Nsec, group: StatGroup, sectors: u64) {
 pub fn read(slots: &impl Slots, t0: Nsec) -> [(Group, u64); StatGroup::COUNT] {
     let ends: [u64; END_CELLS] = slot::sum(slots, ENDS, slot::both);
     let starts: [u64; START_CELLS] = slot::sum(slots, STARTS, slot::both);
+    groups(&ends, &starts, t0)
+}
+
+/// As [`read`], for who must not sleep nor wait: after so many `tries` on a CPU it is `None`.
+pub fn read_within(
+    slots: &impl Slots,
+    t0: Nsec,
+    tries: u32,
+) -> Option<[(Group, u64); StatGroup::COUNT]> {
+    let ends: [u64; END_CELLS] = slot::sum_within(slots, ENDS, slot::both, tries)?;
+    let starts: [u64; START_CELLS] = slot::sum_within(slots, STARTS, slot::both, tries)?;
+    Some(groups(&ends, &starts, t0))
+}
+
+fn groups(
+    ends: &[u64; END_CELLS],
+    starts: &[u64; START_CELLS],
+    t0: Nsec,
+) -> [(Group, u64); StatGroup::COUNT] {
     StatGroup::ALL.map(|group| {
         let start = REST + 2 * group.index();
         let end = REST + 3 * group.index();
@@ -132,10 +153,25 @@ mod tests {
     }
 
     #[test]
+    fn an_end_of_another_group_is_written_off_with_its_start() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(100), StatGroup::Write);
+        end(&cpu, Nsec(130), StatGroup::Read, 8);
+        for group in [StatGroup::Read, StatGroup::Write] {
+            let (_, in_flight) = read(&cpu, Nsec(150))[group.index()];
+            write_off(&cpu, Nsec(150), group, in_flight);
+        }
+        let groups = read(&cpu, Nsec(500));
+        assert!(groups.iter().all(|(_, in_flight)| *in_flight == 0));
+        let times = groups.iter().map(|(group, _)| group.nsecs);
+        assert_eq!(times.fold(0, u64::wrapping_add), 30);
+    }
+
+    #[test]
     fn what_is_written_off_is_no_io() {
         let cpu = OneCpu::new();
         start(&cpu, Nsec(100), StatGroup::Write);
-        write_off(&cpu, Nsec(130), StatGroup::Write);
+        write_off(&cpu, Nsec(130), StatGroup::Write, 1);
         let (group, in_flight) = writes(&cpu, 500);
         assert_eq!(in_flight, 0);
         assert_eq!(group.ios, 0);

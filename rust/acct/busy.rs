@@ -119,12 +119,28 @@ impl Busy {
         Departure { root, step }
     }
 
+    /// Ends all I/O on a leaf that will never end itself, at the present; returns how many. Nothing
+    /// starts or ends on the device meanwhile. Its length does not depend on how many.
+    pub fn abandon(&self, leaf: &Leaf, clock: &impl Clock) -> u64 {
+        let lost = leaf.drop_all();
+        if lost > 0 {
+            let seen = self.root.departing();
+            let _ = self.root.depart(seen, clock.now(), clock);
+        }
+        lost
+    }
+
+    /// As [`Self::abandon`], for what holds the root itself. To be called after it.
+    pub fn abandon_direct(&self, clock: &impl Clock) -> u64 {
+        self.root.abandon(clock)
+    }
+
     /// Returns the time and `io_ticks` at that time, in ns; never less than was returned before.
     ///
     /// Writes nothing that I/O touches. See [`Root::read`] for how far ahead it can be.
     pub fn read(&self, clock: &impl Clock) -> (Nsec, u64) {
         let (now, low) = self.root.read(clock);
-        (now, self.total.extend(low))
+        (now, self.total.extend_at(low, now))
     }
 
     /// Returns whether any I/O is in flight.
@@ -374,6 +390,24 @@ mod tests {
         end(&busy, &leaf, 40);
         assert_eq!(busy.read(&at(90)).1, 30);
         assert!(!busy.is_busy());
+    }
+
+    #[test]
+    fn what_never_ends_is_abandoned_at_once() {
+        let (busy, leaf) = (Busy::default(), Leaf::default());
+        assert_eq!(busy.abandon(&leaf, &at(5)), 0);
+        assert_eq!(busy.abandon_direct(&at(5)), 0);
+        for t in [10, 20, 30] {
+            start(&busy, &leaf, t);
+        }
+        for t in [12, 22] {
+            busy.start_direct().commit(Nsec(t), &at(t));
+        }
+        assert_eq!(busy.abandon(&leaf, &at(40)), 3);
+        assert!(busy.is_busy());
+        assert_eq!(busy.abandon_direct(&at(50)), 2);
+        assert!(!busy.is_busy());
+        assert_eq!(busy.read(&at(90)).1, 40);
     }
 
     #[test]

@@ -81,6 +81,16 @@ impl Leaf {
         self.swap(seen, seen.0.wrapping_sub(ONE))
     }
 
+    /// Takes all requests off, and returns how many; the caller owns the leaf's hold if any.
+    pub(super) fn drop_all(&self) -> u64 {
+        loop {
+            let seen = self.peek();
+            if seen.count() == 0 || self.swap(seen, seen.0 & !COUNT) {
+                return seen.count();
+            }
+        }
+    }
+
     #[inline(always)]
     fn swap(&self, seen: Seen, new: u64) -> bool {
         // ORDERING: Full. Release: the hold of the root, and every time taken under it, come before
@@ -101,6 +111,18 @@ mod tests {
         assert!(leaf.add_one(leaf.peek()));
         assert!(leaf.drop_one(leaf.peek()));
         assert_eq!(leaf.in_flight(), 1);
+    }
+
+    #[test]
+    fn all_requests_leave_at_once() {
+        let leaf = Leaf::default();
+        assert_eq!(leaf.drop_all(), 0);
+        assert!(leaf.add_one(leaf.peek()));
+        assert!(leaf.add_one(leaf.peek()));
+        let seen = leaf.peek();
+        assert_eq!(leaf.drop_all(), 2);
+        assert_eq!(leaf.in_flight(), 0);
+        assert!(!leaf.drop_one(seen));
     }
 
     #[test]

@@ -214,6 +214,22 @@ impl Root {
         }
     }
 
+    /// Makes all let go of the root who will never do so themselves, at the present; returns how
+    /// many. Nobody else comes or goes meanwhile.
+    pub fn abandon(&self, clock: &impl Clock) -> u64 {
+        loop {
+            let Departing(word) = self.departing();
+            if word.rank() == IDLE {
+                return 0;
+            }
+            let time = clock.now().max(self.last());
+            if self.swap(word, word.all_left(time)) {
+                self.turned(time);
+                return word.holders();
+            }
+        }
+    }
+
     /// Returns the time and the busy total at that time, in ns modulo 2^42. Writes nothing.
     ///
     /// The total includes the open period. An event that has read the clock and not yet done its

@@ -142,6 +142,22 @@ pub fn absorbed(slot: &impl Slot, t: Nsec, group: StatGroup) {
     slot.count_nth::<{ ENDS + DONE }>(group.direction() as usize);
 }
 
+/// Books at `t` that of the I/O of a group, as its direction, `in_flight` have not ended and never
+/// will. A negative number, of ends that were another direction's starts, is booked as starts.
+/// Either is one addition to each cell, however many.
+pub fn write_off(slot: &impl Slot, t: Nsec, group: StatGroup, in_flight: u64) {
+    let missing = in_flight.wrapping_neg();
+    if in_flight <= missing {
+        slot.add::<{ ENDS + BEGUN }>(in_flight);
+        slot.add::<{ ENDS + SUM }>(t.0.wrapping_mul(in_flight));
+        slot.add_nth::<{ ENDS + DONE }>(group.direction() as usize, in_flight);
+    } else {
+        slot.add::<{ STARTS + BEGUN }>(missing);
+        slot.add::<{ STARTS + START_SUM }>(t.0.wrapping_mul(missing));
+        slot.add_nth::<{ STARTS + STARTED }>(group.index(), missing);
+    }
+}
+
 /// Returns a CPU's half that starts at cell `first`, as it was at one moment.
 ///
 /// `through` tells how many of its events are. It tries until no event is under way: with a slot's
@@ -153,22 +169,32 @@ pub(super) fn read<const N: usize>(
     through: fn(&[u64; N]) -> u64,
 ) -> [u64; N] {
     loop {
-        let mut half = [0; N];
-        let mut load_rest = || {
-            for (place, value) in half.iter_mut().enumerate().skip(BEGUN + 1) {
-                *value = slots.load(cpu, Cell(first + place));
-            }
-            half
-        };
-        // All counts before any value.
-        let done = through(&load_rest());
-        load_rest();
-        half[BEGUN] = slots.load(cpu, Cell(first + BEGUN));
-        if half[BEGUN] == done {
+        if let Some(half) = try_read(slots, cpu, first, through) {
             return half;
         }
         slots.relax();
     }
+}
+
+/// As [`read`], but `None` if an event is under way, or was meanwhile.
+fn try_read<const N: usize>(
+    slots: &impl Slots,
+    cpu: usize,
+    first: usize,
+    through: fn(&[u64; N]) -> u64,
+) -> Option<[u64; N]> {
+    let mut half = [0; N];
+    let mut load_rest = || {
+        for (place, value) in half.iter_mut().enumerate().skip(BEGUN + 1) {
+            *value = slots.load(cpu, Cell(first + place));
+        }
+        half
+    };
+    // All counts before any value.
+    let done = through(&load_rest());
+    load_rest();
+    half[BEGUN] = slots.load(cpu, Cell(first + BEGUN));
+    (half[BEGUN] == done).then_some(half)
 }
 
 /// Returns how many events are through of a half that counts reads and writes apart.
@@ -208,25 +234,46 @@ pub(super) fn ended(ends: &[u64; END_CELLS]) -> u64 {
     reads.wrapping_add(writes)
 }
 
-/// Returns the sums over all CPUs of the half that starts at cell `first`.
+/// Returns the sums over all CPUs of the half that starts at cell `first`. May sleep.
 pub(super) fn sum<const N: usize>(
     slots: &impl Slots,
     first: usize,
     through: fn(&[u64; N]) -> u64,
 ) -> [u64; N] {
     let mut sums = [0u64; N];
-    for cpu in slots.cpus() {
-        // Most CPUs of a big machine never see most disks, or are not even there.
-        if slots.load(cpu, Cell(first + BEGUN)) == 0 {
-            continue;
-        }
-        let half = read(slots, cpu, first, through);
-        for (sum, value) in sums.iter_mut().zip(half) {
-            *sum = sum.wrapping_add(value);
-        }
+    for cpu in seen_on(slots, first) {
+        add_up(&mut sums, read(slots, cpu, first, through));
         slots.relax();
     }
     sums
+}
+
+/// As [`sum`], for who must not sleep nor wait: after so many `tries` on a CPU it is `None`.
+pub(super) fn sum_within<const N: usize>(
+    slots: &impl Slots,
+    first: usize,
+    through: fn(&[u64; N]) -> u64,
+    tries: u32,
+) -> Option<[u64; N]> {
+    let mut sums = [0u64; N];
+    for cpu in seen_on(slots, first) {
+        let half = (0..tries).find_map(|_| try_read(slots, cpu, first, through))?;
+        add_up(&mut sums, half);
+    }
+    Some(sums)
+}
+
+/// Returns the CPUs that have had an event: most of a big machine never see most disks, or are not
+/// even there.
+fn seen_on(slots: &impl Slots, first: usize) -> impl Iterator<Item = usize> + '_ {
+    let cpus = slots.cpus();
+    cpus.filter(move |cpu| slots.load(*cpu, Cell(first + BEGUN)) != 0)
+}
+
+fn add_up<const N: usize>(sums: &mut [u64; N], half: [u64; N]) {
+    for (sum, value) in sums.iter_mut().zip(half) {
+        *sum = sum.wrapping_add(value);
+    }
 }
 
 #[cfg(any(test, CONFIG_KUNIT))]
@@ -274,6 +321,37 @@ mod tests {
         assert_eq!(half[ios + 1], 60);
         assert_eq!(half[SUM], 200);
         assert_eq!(left(&half), [0, 2]);
+    }
+
+    #[test]
+    fn who_must_not_wait_gives_up_where_an_event_does_not_end() {
+        let cpu = OneCpu::new();
+        a_whole_io(&cpu);
+        assert!(sum_within(&cpu, ENDS, ended, 3).is_some());
+        cpu.count::<{ ENDS + BEGUN }>();
+        assert_eq!(sum_within(&cpu, ENDS, ended, 3), None);
+        assert!(sum_within(&cpu, STARTS, started, 3).is_some());
+    }
+
+    #[test]
+    fn an_end_of_another_direction_is_written_off_with_its_start() {
+        let cpu = OneCpu::new();
+        start(&cpu, Nsec(10), StatGroup::Write, || 8);
+        end(&cpu, Nsec(30), StatGroup::Read, Nsec(10));
+        write_off(&cpu, Nsec(50), StatGroup::Read, u64::MAX);
+        write_off(&cpu, Nsec(50), StatGroup::Write, 1);
+        let starts: [u64; START_CELLS] = read(&cpu, 0, STARTS, started);
+        let ends: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
+        assert_eq!(came(&starts), left(&ends));
+        assert_eq!(ends[SUM] - starts[START_SUM], 20);
+    }
+
+    #[test]
+    fn any_number_is_written_off_at_once() {
+        let cpu = OneCpu::new();
+        write_off(&cpu, Nsec(7), StatGroup::Write, 1 << 62);
+        let ends: [u64; END_CELLS] = read(&cpu, 0, ENDS, ended);
+        assert_eq!(left(&ends), [0, 1 << 62]);
     }
 
     #[test]

@@ -6,6 +6,14 @@
 //! the starts. The start of an I/O is booked before its end, so no scan sees an end without its
 //! start, and `in_flight` is never negative.
 //!
+//! What is read is no moment. An end is one addition, on one CPU, so it is in the counts if its
+//! CPU's ends were scanned after it, and is never there twice; of two ends on two CPUs the later one
+//! can be there without the earlier. An I/O is in `in_flight` if its start was seen and its end was
+//! not. If it is in flight during all of the scan it is, and if it is at no moment of the scan it is
+//! not: an end before the scan of the ends is seen, a start after that of the starts is not. Between
+//! the two scans one I/O can end and another begin, and both are in it. What of this a user of the
+//! numbers must know is in the ABI text.
+//!
 //! `time_in_queue`, the integral of in-flight up to `t0`, is
 //! `sum(ends) - sum(starts) + in_flight * t0`: what is done counts from start to end, and what is
 //! in flight from its start to `t0`.

@@ -92,6 +92,20 @@ impl Word {
         Self(self.0.wrapping_add(t.0 << RANK_BITS).wrapping_sub(SOLE))
     }
 
+    /// Returns the successor of a word that is held when all holders depart at `t`.
+    pub(super) const fn all_left(self, t: Nsec) -> Self {
+        Self(self.0.wrapping_sub(self.rank().wrapping_sub(SOLE))).ended(t)
+    }
+
+    /// Returns the number of holders.
+    pub(super) const fn holders(self) -> u64 {
+        match self.rank() {
+            IDLE => 0,
+            SOLE | SHARED => 1,
+            rank => rank - 1,
+        }
+    }
+
     /// Returns the busy total at `t`, modulo 2^42 ns.
     pub(super) const fn total(self, t: Nsec) -> u64 {
         match self.rank() {
@@ -135,6 +149,23 @@ mod tests {
         let busy = IDLE_WORD.begun(Nsec(late));
         assert_eq!(busy.total(Nsec(late + 7)), 6);
         assert_eq!(busy.ended(Nsec(late + 7)).total(Nsec(0)), 6);
+    }
+
+    #[test]
+    fn all_holders_leave_at_once() {
+        let sole = IDLE_WORD.begun(Nsec(1000));
+        let four = sole.joined().joined();
+        for (word, holders) in [
+            (sole, 1),
+            (four.left().left(), 1),
+            (four.left(), 2),
+            (four, 3),
+        ] {
+            assert_eq!(word.holders(), holders);
+            let idle = word.all_left(Nsec(1007));
+            assert_eq!((idle.rank(), idle.holders()), (IDLE, 0));
+            assert_eq!(idle.total(Nsec(2000)), 6);
+        }
     }
 
     #[test]

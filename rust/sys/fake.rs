@@ -141,6 +141,11 @@ impl<'d> Request<'d> {
         }
     }
 
+    /// Makes the request one with another operation.
+    pub(crate) fn become_op(&mut self, op: u32) {
+        self.rq.cmd_flags = op;
+    }
+
     /// Makes the request begin with a bio of the whole disk.
     pub(crate) fn move_bio_to_whole_disk(&mut self) {
         self.bio.bi_bdev = (&raw const *self.disk.whole).cast_mut();
