@@ -31,12 +31,21 @@ const QUEUE_STATS: c_ulong = 1 << bindings::QUEUE_FLAG_STATS;
 const AT_DRIVER: u32 = 1 << 31;
 const _: () = assert!(bindings::rqf_flags___RQF_BITS <= 31);
 
+/// Reads a field of a request. Never a reference to the request, nor to its queue: the kernel may
+/// write to another field meanwhile, as to the count that keeps a tag's iterator off.
+macro_rules! field {
+    ($rq:expr, $field:ident) => {
+        // SAFETY: The request is live by the type invariants, and this field not written meanwhile.
+        unsafe { (&raw const (*$rq.0.as_ptr()).$field).read() }
+    };
+}
+
 /// A live request.
 ///
 /// # Invariants
 ///
 /// The pointer is to a request that is live for all of `'p` and has a queue, and that only the
-/// caller's event works on meanwhile.
+/// caller's event works on meanwhile: the fields that are used here are its alone.
 #[derive(Clone, Copy)]
 pub(crate) struct RqRef<'p>(NonNull<bindings::request>, PhantomData<&'p ()>);
 
@@ -53,10 +62,15 @@ impl RqRef<'_> {
         Self(unsafe { NonNull::new_unchecked(rq) }, PhantomData)
     }
 
+    /// Returns the operation's flags of the request, `rq_flags`.
     #[inline]
-    fn get(&self) -> &bindings::request {
-        // SAFETY: Live, and not written meanwhile, by the type invariants.
-        unsafe { self.0.as_ref() }
+    fn flags(&self) -> u32 {
+        field!(self, rq_flags)
+    }
+
+    #[inline]
+    fn queue(&self) -> *mut bindings::request_queue {
+        field!(self, q)
     }
 
     /// Returns whether the kernel will count the request at its start, which it is about to do.
@@ -74,7 +88,10 @@ impl RqRef<'_> {
     pub(crate) fn is_on_counting_queue(&self) -> bool {
         // SAFETY: A request's queue is live; a change of the bit waits until it is empty. The
         // constant is one.
-        unsafe { (*self.get().q).limits.features & helpers::blkacct_feat_io_stat != 0 }
+        unsafe {
+            let features = (&raw const (*self.queue()).limits.features).read_volatile();
+            features & helpers::blkacct_feat_io_stat != 0
+        }
     }
 
     /// Returns whether this is a private command of the driver.
@@ -89,13 +106,13 @@ impl RqRef<'_> {
     /// Returns whether the kernel counted the request at its start.
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
-        self.get().rq_flags & RQF_IO_STAT != 0
+        self.flags() & RQF_IO_STAT != 0
     }
 
     /// Returns whether the request is in a flush sequence, whose steps are not its completion.
     #[inline]
     pub(crate) fn in_flush_sequence(&self) -> bool {
-        self.get().rq_flags & RQF_FLUSH_SEQ != 0
+        self.flags() & RQF_FLUSH_SEQ != 0
     }
 
     /// Returns whether this is a flush that the block layer made itself, for requests that wait.
@@ -111,8 +128,7 @@ impl RqRef<'_> {
     /// With I/O statistics of the queue on, it is the kernel's own stamp, taken after the event.
     #[inline]
     pub(crate) fn issued(&self) -> Option<Nsec> {
-        let rq = self.get();
-        (rq.rq_flags & AT_DRIVER != 0).then_some(Nsec(rq.io_start_time_ns))
+        (self.flags() & AT_DRIVER != 0).then(|| Nsec(field!(self, io_start_time_ns)))
     }
 
     /// Lets the kernel stamp the request with `now`, not with the plug's older time. To be called
@@ -135,7 +151,7 @@ impl RqRef<'_> {
         unsafe {
             (*rq).io_start_time_ns = now.0;
             (*rq).rq_flags |= AT_DRIVER;
-            if (*(*rq).q).queue_flags & QUEUE_STATS != 0 {
+            if (&raw const (*self.queue()).queue_flags).read_volatile() & QUEUE_STATS != 0 {
                 preempt::set_plug_clock(now.0);
             }
         }
@@ -158,35 +174,36 @@ impl RqRef<'_> {
     /// Returns the operation and its flags, `cmd_flags`.
     #[inline]
     pub(crate) fn op(&self) -> u32 {
-        self.get().cmd_flags
+        field!(self, cmd_flags)
     }
 
     /// Returns the sectors of 512 bytes still to be transferred.
     #[inline]
     pub(crate) fn sectors(&self) -> u64 {
-        u64::from(self.get().__data_len >> 9)
+        u64::from(field!(self, __data_len) >> 9)
     }
 
     /// Returns the time the kernel counts the latency from: the start, or the earliest of those
     /// merged into it. Set after the start's event.
     #[inline]
     pub(crate) fn start_time(&self) -> Nsec {
-        Nsec(self.get().start_time_ns)
+        Nsec(field!(self, start_time_ns))
     }
 
     /// Returns the number of the hardware queue the request is bound to, the same at its start
     /// and at its end.
     #[inline]
     pub(crate) fn hardware_queue(&self) -> u32 {
+        let context = field!(self, mq_hctx);
         // SAFETY: A request that has been allocated is bound to a hardware context until freed.
-        unsafe { (*self.get().mq_hctx).queue_num }
+        unsafe { (*context).queue_num }
     }
 
     /// Returns the device that the kernel is about to count the request on: its bio's, or the
     /// whole disk's where it has none (a flush that dm-multipath cloned).
     #[inline]
     pub(crate) fn starting_on(&self) -> Key {
-        let bio = self.get().bio;
+        let bio = field!(self, bio);
         if bio.is_null() {
             return self.whole_disk();
         }
@@ -198,13 +215,13 @@ impl RqRef<'_> {
     #[inline]
     pub(crate) fn whole_disk(&self) -> Key {
         // SAFETY: A request's queue is live, and its disk too while accounting is on.
-        Key::of(unsafe { (*(*self.get().q).disk).part0 })
+        Key::of(unsafe { (*(*self.queue()).disk).part0 })
     }
 
     /// Returns the device the kernel counted the start on. Valid for a counted request; a merge
     /// may have moved the bio into another partition since.
     #[inline]
     pub(crate) fn counted_on(&self) -> Key {
-        Key::of(self.get().part)
+        Key::of(field!(self, part))
     }
 }
