@@ -110,7 +110,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// A frozen queue; thawed when dropped.
+/// A frozen queue; thawed when dropped. Whatever happened before is seen by the requests after it.
 ///
 /// # Invariants
 ///
@@ -182,6 +182,15 @@ impl Drop for LockedLimits<'_> {
 
 impl Drop for Frozen<'_> {
     fn drop(&mut self) {
+        // A request that comes in after the thaw must see what was changed before it. It takes a
+        // reference in an RCU read-side section, by percpu_ref_tryget_live_rcu(), which acquires
+        // nothing. A section that sees the thaw ends after the wait, so it began after it, and
+        // sees all from before. x86 loads in order, and so needs none.
+        #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: Process context; takes no memory and no lock that a frozen queue could hold up.
+        unsafe {
+            bindings::synchronize_rcu_expedited();
+        }
         // SAFETY: Frozen by this task, by the type invariants.
         unsafe { bindings::blk_mq_unfreeze_queue_nomemrestore(self.0 .0) };
     }

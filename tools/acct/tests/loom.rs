@@ -24,7 +24,7 @@ use acct::root::Root;
 use acct::sgrp::StatGroup;
 use acct::slot::{self, Cell, Slot, Slots};
 use acct::snap::Snapshot;
-use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::atomic::{fence, AtomicU64, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -292,4 +292,43 @@ fn slot_reads_are_untorn() {
             writer.join().unwrap();
         }
     });
+}
+
+/// A switch of the mode while the queue is frozen, and a request that comes in after the thaw; the
+/// thaw waits, or not, for a grace period of RCU first. The request takes its reference in a
+/// read-side section, by a load that acquires nothing.
+fn thaw(waits: bool) {
+    let words = Arc::new([0; 3].map(AtomicU64::new));
+    let shared = words.clone();
+    let request = thread::spawn(move || {
+        let [counting, live, reading] = &*shared;
+        reading.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if live.load(Ordering::Relaxed) == 1 {
+            assert_eq!(counting.load(Ordering::Relaxed), 1, "a start goes uncounted");
+        }
+        reading.store(0, Ordering::Release);
+    });
+    let [counting, live, reading] = &*words;
+    counting.store(1, Ordering::Relaxed);
+    if waits {
+        fence(Ordering::SeqCst);
+        while reading.load(Ordering::Acquire) == 1 {
+            thread::yield_now();
+        }
+        fence(Ordering::SeqCst);
+    }
+    live.store(1, Ordering::Relaxed);
+    request.join().unwrap();
+}
+
+#[test]
+fn a_request_after_the_thaw_sees_the_mode() {
+    explore("thaw", 2, || thaw(true));
+}
+
+#[test]
+#[should_panic(expected = "a start goes uncounted")]
+fn without_a_wait_a_request_after_the_thaw_may_not() {
+    explore("thaw that does not wait", 2, || thaw(false));
 }
