@@ -44,6 +44,7 @@ impl<T: AtomicType> Deref for Atomic<T> {
 
 impl fmt::Debug for Atomic<u64> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // ORDERING: Relaxed. For whoever debugs.
         fmt::Debug::fmt(&self.load(Relaxed), f)
     }
 }
