@@ -305,7 +305,11 @@ fn thaw(waits: bool) {
         reading.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         if live.load(Ordering::Relaxed) == 1 {
-            assert_eq!(counting.load(Ordering::Relaxed), 1, "a start goes uncounted");
+            assert_eq!(
+                counting.load(Ordering::Relaxed),
+                1,
+                "a start goes uncounted"
+            );
         }
         reading.store(0, Ordering::Release);
     });
