@@ -279,7 +279,8 @@ impl Flight {
         self.flow.over(event.on);
         let found = self.take(self.choose_issue(group, event), group, event);
         let Some((mut key, mut request)) = found else {
-            self.strays.issue(group, event.sector, event.time);
+            let extent = (event.sector, event.sectors);
+            self.strays.issue(group, extent, event.time);
             if group == Group::Flush {
                 self.last_flush = event.time;
             }
@@ -330,14 +331,19 @@ impl Flight {
             true => choice.middle,
             false => choice.end,
         }?;
-        if pick.doubt > 0 {
-            self.slack.guessed(group, pick.doubt);
-            // Twins may have been issued in another order than that of their starts.
-            let youngest = event.time.saturating_sub(pick.key.start);
-            self.driver_slack.guessed(group, youngest);
-        }
+        self.guess(group, pick.doubt, pick.key.start, event);
         let request = self.table.remove(&pick.key)?;
         Some((pick.key, request))
+    }
+
+    /// One of several is taken, the oldest of which started at `oldest`.
+    fn guess(&mut self, group: Group, doubt: u64, oldest: u64, event: &Event) {
+        if doubt > 0 {
+            self.slack.guessed(group, doubt);
+            // They may have been issued in another order than that of their starts.
+            let youngest = event.time.saturating_sub(oldest);
+            self.driver_slack.guessed(group, youngest);
+        }
     }
 
     /// With none left in flight, every start has been used, whatever was guessed.

@@ -101,10 +101,11 @@ impl Flight {
     fn grow_front(&mut self, group: Group, event: &Event) {
         let behind = event.sector.saturating_add(event.sectors);
         let plain = |(key, _): &(&Key, &Request)| key.shape == Shape::Plain;
-        let mut here = self.table.at(group, Stage::Waiting, behind).take(64);
-        let found = here.find(plain).map(|(&key, _)| key);
-        drop(here);
-        let Some(key) = found else { return };
+        let here = self.table.at(group, Stage::Waiting, behind).take(64);
+        let all: Vec<Key> = here.filter(plain).map(|(&key, _)| key).collect();
+        let Some(key) = self.one_of(group, event, all) else {
+            return;
+        };
         if let Some(mut request) = self.table.remove(&key) {
             request.sectors += event.sectors;
             let sector = event.sector;
@@ -113,7 +114,8 @@ impl Flight {
     }
 
     fn grow_back(&mut self, group: Group, event: &Event) {
-        let Some(key) = self.ending_where(group, event.sector) else {
+        let all: Vec<Key> = self.ending_where(group, event.sector).collect();
+        let Some(key) = self.one_of(group, event, all) else {
             return;
         };
         if let Some(mut request) = self.table.remove(&key) {
@@ -122,13 +124,21 @@ impl Flight {
         }
     }
 
-    /// Returns the plain request that waits and ends at a place.
-    fn ending_where(&self, group: Group, sector: u64) -> Option<Key> {
-        let ends_here = |(key, request): &(&Key, &Request)| {
+    /// Returns the oldest of requests which a bio can have joined.
+    fn one_of(&mut self, group: Group, event: &Event, all: Vec<Key>) -> Option<Key> {
+        let oldest = *all.iter().min_by_key(|key| key.start)?;
+        let youngest = all.iter().map(|key| key.start).max()?;
+        self.guess(group, youngest - oldest.start, oldest.start, event);
+        Some(oldest)
+    }
+
+    /// Returns the plain requests that wait and end at a place.
+    fn ending_where(&self, group: Group, sector: u64) -> impl Iterator<Item = Key> + '_ {
+        let ends_here = move |(key, request): &(&Key, &Request)| {
             key.shape == Shape::Plain && key.sector + request.sectors == sector
         };
-        let mut below = self.table.below(group, Stage::Waiting, sector);
-        below.find(ends_here).map(|(&key, _)| key)
+        let below = self.table.below(group, Stage::Waiting, sector);
+        below.filter(ends_here).map(|(&key, _)| key)
     }
 
     /// Returns whether a request of just this size waits here, that may be absorbed.
@@ -165,7 +175,7 @@ impl Flight {
     pub(super) fn merge_is_open(&self, group: Group, event: &Event) -> bool {
         self.queues == 0
             && self.may_be_absorbed(group, event)
-            && self.ending_where(group, event.sector).is_some()
+            && self.ending_where(group, event.sector).next().is_some()
     }
 
     pub(super) fn merge_or_grow(&mut self, group: Group, event: &Event) -> Option<Effect> {
@@ -186,7 +196,7 @@ impl Flight {
     /// Whether a request begins where the event is, or has grown to it.
     fn absorbed_here(&self, group: Group, event: &Event) -> bool {
         self.may_be_absorbed(group, event)
-            || (self.ending_where(group, event.sector).is_none()
+            || (self.ending_where(group, event.sector).next().is_none()
                 && self.grown_to(group, event).is_some())
     }
 }

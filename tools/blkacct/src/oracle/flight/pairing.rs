@@ -142,6 +142,9 @@ impl Flight {
 
     /// Returns a command without data that the driver has: blkparse has its place only at the end.
     fn without_data(&self, group: Group, event: &Event) -> Option<Key> {
+        if event.sectors > 0 {
+            return None;
+        }
         let like = |(key, request): &(&Key, &Request)| {
             key.shape == Shape::Plain && key.kept == event.rwbs.kept && request.sectors == 0
         };
@@ -315,7 +318,9 @@ impl Flight {
         };
         let waits = find(Stage::Waiting);
         let driver = find(Stage::Driver).or_else(|| match waits {
-            None => self.rest_of(group, Stage::Driver, event),
+            None => self
+                .rest_of(group, Stage::Driver, event)
+                .or_else(|| self.without_data(group, event)),
             Some(_) => None,
         });
         (driver, waits)
