@@ -98,4 +98,5 @@ def main():
     print(f"{len(drawn)} texts, {len(drawn) - wrong} taken, {wrong} refused")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -114,4 +114,5 @@ def main():
     print(f"{len(drawn)} texts, {taken} taken")
 
 
-main()
+if __name__ == "__main__":
+    main()
