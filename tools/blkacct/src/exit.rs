@@ -7,11 +7,13 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All is well, or nobody wants to know any more.
-    Ok = 0,
+    Ok,
     /// The command line is wrong. clap uses the same number.
-    Usage = 2,
+    Usage,
     /// The numbers are wrong.
-    CheckFailed = 3,
+    CheckFailed,
+    /// What another command ended with, which was run.
+    Of(u8),
 }
 
 /// What is needed is not on this machine; the message says how to get it.
@@ -26,7 +28,12 @@ const NOT_AVAILABLE: u8 = 4;
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Ok => 0,
+            Exit::Usage => 2,
+            Exit::CheckFailed => 3,
+            Exit::Of(status) => status,
+        })
     }
 }
 

@@ -75,6 +75,7 @@ fn command(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
         Some(Command::Stat(args)) => stat::run(&args)?,
         Some(Command::Latency(args)) => latency::run(&args)?,
         Some(Command::Paths(args)) => paths::run(&args)?,
+        Some(Command::Record(args)) => return record::run(&args),
         Some(Command::List(args)) => list::run(&args)?,
         Some(Command::On(args)) => switch::run(&args, switch::Mode::Exact)?,
         Some(Command::Off(args)) => switch::run(&args, switch::Mode::Kernel)?,

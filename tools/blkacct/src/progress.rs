@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! One line on standard error that tells how far a long trace has been read.
+//! One line on standard error that tells how far a long trace has been read, or how much recorded.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -21,17 +21,21 @@ impl Progress {
 
     /// So many lines have been read. The clock is looked at every 65536 lines.
     pub fn tick(&mut self, lines: u64) {
-        if lines % 65536 != 0 {
-            return;
+        if lines % 65536 == 0 {
+            self.show(|| format!("{:.1} million lines", lines as f64 / 1e6));
         }
+    }
+
+    /// Tells how far it is, if that was not told just now.
+    pub fn show(&mut self, so_far: impl FnOnce() -> String) {
         if let Some(last) = self
             .shown
             .filter(|last| last.elapsed() > Duration::from_millis(500))
         {
             self.shown = Some(last + last.elapsed());
             self.printed = true;
-            // A closed standard error is no reason to stop reading.
-            let _ = write!(io::stderr(), "\r{:.1} million lines", lines as f64 / 1e6);
+            // A closed standard error is no reason to stop.
+            let _ = write!(io::stderr(), "\r{}", so_far());
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The command line.
 
+mod record;
 mod stat;
 mod switch;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::sample::interval;
+pub use record::RecordArgs;
 pub use stat::{Output, StatArgs};
 pub use switch::{ListArgs, SwitchArgs};
 
@@ -41,6 +43,8 @@ pub enum Command {
     Latency(LatencyArgs),
     /// Show the devices below a dm or md device side by side
     Paths(PathsArgs),
+    /// Write what is read of all devices to a file, which the other commands take with --from
+    Record(RecordArgs),
     /// List the disks: mode, scheduler, and what is to be doubted
     List(ListArgs),
     /// Switch exact accounting on

@@ -8,6 +8,7 @@ use anyhow::bail;
 use super::Replay;
 use crate::device::Device;
 use crate::sample::{Choice, Live, Paced, Sample, Source, Times};
+use crate::terminal;
 
 /// What is looked at.
 pub enum Input {
@@ -110,7 +111,7 @@ impl Source for Chosen {
             let sample = self.replay.next()?;
             let path = self.replay.path().display().to_string();
             for note in self.replay.take_notes() {
-                eprintln!("blkacct: {path}: {note}");
+                terminal::tell(format_args!("{path}: {note}"));
             }
             let Some(mut sample) = sample else {
                 if self.given == 0 {

@@ -31,7 +31,7 @@ pub use identity::{links, Identity, Queue};
 pub use kernel::{KernelGroup, KernelStat};
 pub use live::Live;
 pub use paced::Paced;
-pub use times::{interval, Times};
+pub use times::{interval, Pace, Times};
 
 /// What was read of all devices at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -125,7 +125,11 @@ impl Pace {
     }
 
     /// Returns when the next report is due. Those that were missed are left out.
-    fn due(&mut self, now: Instant) -> anyhow::Result<Option<Instant>> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Pace::wait`].
+    pub fn due(&mut self, now: Instant) -> anyhow::Result<Option<Instant>> {
         if self.done > 0 {
             let Some(interval) = self
                 .times
