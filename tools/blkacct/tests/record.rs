@@ -448,3 +448,19 @@ fn a_command_outlives_a_recording_that_fails() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("a.rec: cannot be written"), "{errors}");
 }
+
+#[test]
+fn more_disks_than_files_may_be_open_by_default_are_recorded() {
+    let fake = Fake::new();
+    for disk in 0..30 {
+        fake.device(&format!("sd{disk}"), &before().text());
+        fake.no_latency(&format!("sd{disk}"));
+    }
+    let script = "ulimit -Sn 64; exec \"$0\" record --root . -o a.rec 0.01 2";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_blkacct")])
+        .current_dir(fake.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}

@@ -5,6 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use rustix::process::{getrlimit, setrlimit, Resource};
 
 use super::child::{Child, Event, Events};
 use super::name::Name;
@@ -36,6 +37,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Exit> {
         partitions: args.all,
         below: true,
     };
+    open_many_files();
     // Before anything else is begun: a signal from now on is not lost.
     let events = Events::new()?;
     let mut live = Live::new(&args.root, choice, true);
@@ -81,6 +83,15 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Exit> {
         (Err(_), 0) => 1,
         (_, status) => status,
     }))
+}
+
+/// Takes as many files as this process may have: those of a disk, up to 14, stay open, and the usual
+/// limit of 1024 is there for the sake of programs that use select(2).
+fn open_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // If they are too few, the first that is one too many is named.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Says so if there is nothing to record but the kernel's own figures.
