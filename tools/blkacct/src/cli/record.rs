@@ -68,5 +68,5 @@ SIGHUP); a last sample is taken then. While COMMAND runs, SIGTERM and SIGHUP
 are passed on to it, and SIGINT is left to it. Its status is passed on, and
 128 + N if signal N killed it; 126 and 127 if it cannot be run.
 
-A sample of a busy disk takes some 400 bytes. A recording that is killed, or
+A sample of a busy disk takes 250 to 400 bytes. A recording that is killed, or
 runs out of disk, ends with its last whole sample.";
