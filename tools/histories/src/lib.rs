@@ -12,6 +12,7 @@ pub mod flush;
 pub mod merge;
 pub mod plan;
 pub mod print;
+pub mod said;
 pub mod stat;
 pub mod submit;
 pub mod survey;

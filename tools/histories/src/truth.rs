@@ -145,7 +145,7 @@ pub fn truth(world: &World, disk: usize, view: View, window: Window) -> Truth {
                 continue;
             }
             What::Error => {
-                truth.errors += u64::from(inside);
+                truth.errors += u64::from(inside && view == View::Accounting);
                 continue;
             }
             What::Requeue => {
@@ -156,6 +156,9 @@ pub fn truth(world: &World, disk: usize, view: View, window: Window) -> Truth {
             What::Complete { stay, last } => {
                 let sectors = if inside { record.sectors } else { 0 };
                 tally.sectors += sectors;
+                // There, an error is one of a completion, and the flush has none of its own.
+                let failed = record.failed && !internal && view == View::Blktrace;
+                truth.errors += u64::from(failed && inside);
                 end(stay, last, false)
             }
             What::Done { stay, last } => end(stay, last, true),

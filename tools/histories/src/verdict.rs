@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Runs the checker on a history and holds what it says against the truth.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +8,10 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::event::GROUPS;
+use crate::event::{What, GROUPS};
 use crate::plan::{Flavour, Plan};
 use crate::print::{self, Format};
+use crate::said::Said;
 use crate::stat;
 use crate::truth::{self, Tally, Truth, View, Window};
 use crate::world::World;
@@ -42,13 +42,6 @@ pub struct Fault {
 pub struct Checker {
     program: PathBuf,
     dir: tempfile::TempDir,
-}
-
-/// What one run said.
-struct Said {
-    status: i32,
-    json: Value,
-    errors: String,
 }
 
 impl Checker {
@@ -186,72 +179,6 @@ impl Checker {
     }
 }
 
-impl Said {
-    fn has_doubt(&self) -> bool {
-        self.json["doubts"]
-            .as_array()
-            .is_some_and(|doubts| !doubts.is_empty())
-    }
-
-    /// Returns the doubts, without their figures.
-    fn doubts(&self) -> String {
-        let doubts = self.json["doubts"].as_array().into_iter().flatten();
-        let texts: Vec<&str> = doubts.filter_map(Value::as_str).collect();
-        match texts.is_empty() {
-            true => plain(&self.errors),
-            false => plain(&texts.join("; ")),
-        }
-    }
-
-    /// Returns what was said of each field.
-    fn summary(&self) -> String {
-        let mut text = format!(
-            "from {} to {} doubts {} notes {}\n",
-            self.json["from_ns"], self.json["to_ns"], self.json["doubts"], self.json["notes"]
-        );
-        for field in self.json["fields"].as_array().into_iter().flatten() {
-            let name = field["name"].as_str().unwrap_or_default();
-            let _ = write!(text, "{name}: {} {}", field["truth"], field["range"]);
-            if field["iostats2"] != Value::Null {
-                let (found, allowed) = (&field["iostats2"], &field["allowed"]);
-                let _ = write!(
-                    text,
-                    ", reported {found}, allowed {allowed}: {}",
-                    field["ok"]
-                );
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    /// Returns the names of the fields that are told to be wrong.
-    fn wrong(&self) -> String {
-        let fields = self.json["fields"].as_array().into_iter().flatten();
-        let wrong = fields.filter(|field| field["ok"] == Value::Bool(false));
-        let names: Vec<&str> = wrong.filter_map(|field| field["name"].as_str()).collect();
-        let violations = self.json["violations"].as_array().into_iter().flatten();
-        let violations: Vec<&str> = violations.filter_map(Value::as_str).collect();
-        match names.is_empty() && violations.is_empty() {
-            true => self.doubts(),
-            false => format!("{} {}", names.join(", "), plain(&violations.join("; "))),
-        }
-    }
-}
-
-/// Takes the figures out of a text.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for c in text.trim().chars() {
-        match c.is_ascii_digit() {
-            true if plain.ends_with('N') => {}
-            true => plain.push('N'),
-            false => plain.push(c),
-        }
-    }
-    plain
-}
-
 /// Whether the trace names the disk.
 fn has_events(world: &World, disk: usize, first: usize, format: Format) -> bool {
     let records = &world.records[first..];
@@ -260,12 +187,12 @@ fn has_events(world: &World, disk: usize, first: usize, format: Format) -> bool 
         .filter(|record| record.disk == disk)
         .any(|record| match format {
             Format::Blkparse => blkparse_counts(record),
-            _ => matches!(record.what, crate::event::What::Start),
+            _ => matches!(record.what, What::Start),
         })
 }
 
 fn blkparse_counts(record: &crate::event::Record) -> bool {
-    matches!(record.what, crate::event::What::GetRq)
+    matches!(record.what, What::GetRq)
 }
 
 /// A trace of a disk.
