@@ -81,4 +81,3 @@ fn plain(text: &str) -> String {
     }
     plain
 }
-

@@ -11,7 +11,7 @@ use crate::print::Format;
 use crate::verdict::{Checker, Fault, Outcome};
 
 /// How often a history that fails is made smaller.
-const SHRINKS: usize = 600;
+const SHRINKS: usize = 400;
 
 /// A kind of fault.
 #[derive(Clone, Debug)]

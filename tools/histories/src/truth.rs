@@ -90,7 +90,10 @@ impl fmt::Display for Truth {
 
 #[derive(Default)]
 struct Life {
+    /// When it started, and whether the trace shows it.
     start: Option<(u64, bool)>,
+    /// The same of the earliest of those that it absorbed.
+    passed_on: Option<(u64, bool)>,
     issue: Option<(u64, bool)>,
 }
 
@@ -135,13 +138,15 @@ pub fn truth(world: &World, disk: usize, view: View, window: Window) -> Truth {
                 continue;
             }
             What::Merge(into) => {
-                let Some(start) = lives.get_mut(&id).and_then(|life| life.start.take()) else {
+                let life = lives.remove(&id).unwrap_or_default();
+                let Some(start) = life.start else {
                     continue;
                 };
                 spans.push((start.0, record.time));
                 tally.merges += u64::from(inside);
+                let passed_on = life.passed_on.map_or(start, |other| other.min(start));
                 let life = lives.entry(into).or_default();
-                life.start = life.start.map(|own| own.min(start));
+                life.passed_on = Some(life.passed_on.map_or(passed_on, |own| own.min(passed_on)));
                 continue;
             }
             What::Error => {
@@ -175,8 +180,10 @@ pub fn truth(world: &World, disk: usize, view: View, window: Window) -> Truth {
         if let Some((start, known)) = life.start.take_if(|_| ends) {
             spans.push((start, record.time));
             if inside {
+                let own = (start, known);
+                let (earliest, known) = life.passed_on.map_or(own, |other| own.min(other));
                 tally.ios += 1;
-                tally.nsecs += record.time - start;
+                tally.nsecs += record.time - earliest;
                 tally.unseen += u64::from(!known);
             }
         }
