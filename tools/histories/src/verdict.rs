@@ -169,7 +169,12 @@ impl Checker {
         let empty = !world.records[case.first..]
             .iter()
             .filter(|record| record.disk == case.disk && (from..=to).contains(&record.time))
-            .any(|record| matches!(record.what, What::Start | What::Done { .. } | What::Merge(_)));
+            .any(|record| {
+                matches!(
+                    record.what,
+                    What::Start | What::Done { .. } | What::Merge(_)
+                )
+            });
         let exact = case.is_exact() && world.machine.skipped == 0 && !empty;
         if said.status == 0 || exact && said.status != 3 {
             let kind = format!("wrong copies: status {}", said.status);
