@@ -69,7 +69,8 @@ impl World {
         opf.ahead = op == Op::Read && ahead;
         opf.meta = matches!(op, Op::Read | Op::Write) && meta && !empty;
         opf.nomerge = op == Op::ZoneAppend;
-        if self.apart() && (empty || op == Op::ZoneAppend) && self.has_alike(disk, opf, bio.place) {
+        let placeless = empty || matches!(op, Op::ZoneAppend | Op::Zone(_));
+        if self.apart() && placeless && self.has_alike(disk, opf, bio.place) {
             return None;
         }
         if empty {
@@ -93,7 +94,8 @@ impl World {
         Some((opf, sector, sectors))
     }
 
-    /// Whether an empty flush, or an append in the zone, is in flight.
+    /// Whether one is in flight that it could be mistaken for: an append in its zone, or a zone
+    /// command or an empty flush, whose place blktrace does not tell.
     fn has_alike(&self, disk: usize, opf: Opf, place: usize) -> bool {
         let zone = (place as u64 % 4) * ZONE;
         let lists = &self.disks[disk];
@@ -101,11 +103,15 @@ impl World {
         let plugged = self.plugs.iter().flatten();
         let alike = |id: &Id| {
             let other = &self.requests[*id];
-            let same = other.opf.op == opf.op && other.disk == disk;
-            same && opf.op == Op::ZoneAppend && other.sector == zone
+            let placeless = other.sectors == 0 && other.counted();
+            other.disk == disk
+                && match opf.op {
+                    Op::ZoneAppend => other.opf.op == Op::ZoneAppend && other.sector == zone,
+                    _ => placeless,
+                }
         };
         in_flight.chain(plugged).any(alike)
-            || opf.op == Op::Write && lists.flush_queues.iter().any(|queue| queue.is_busy())
+            || opf.op != Op::ZoneAppend && lists.flush_queues.iter().any(|queue| queue.is_busy())
     }
 
     fn submit_part(&mut self, disk: usize, task: usize, plug: bool, opf: Opf, place: (u64, u64)) {

@@ -195,7 +195,8 @@ impl World {
     /// Records what happens to so many sectors of a request.
     pub(crate) fn event_of(&mut self, what: What, id: Id, sectors: u64, failed: bool) {
         let request = &self.requests[id];
-        let special = matches!(request.opf.op, Op::Flush) || request.sequence.is_some();
+        let flags = request.opf.preflush || request.opf.fua;
+        let special = flags || request.opf.op == Op::Flush || request.sequence.is_some();
         let flush_queue = special.then_some(request.flush_queue).or(self.locked);
         let (disk, opf, sector) = (request.disk, request.opf, request.sector);
         self.record(
@@ -276,5 +277,13 @@ fn independent(a: &Record, b: &Record) -> bool {
     // A bio's events belong together, and what it joins is not recorded.
     let bios = a.request.is_none() || b.request.is_none();
     let task = a.task.is_some() && a.task == b.task;
+    // The two ends of a flush are at one time.
+    let ended = |record: &Record| {
+        let ends = matches!(record.what, What::Complete { .. } | What::Done { .. });
+        ends && record.opf.op == Op::Flush
+    };
+    if ended(a) || ended(b) {
+        return false;
+    }
     a.cpu != b.cpu && !shared && !flush && !bios && !task
 }
