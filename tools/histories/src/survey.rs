@@ -31,6 +31,8 @@ pub struct Survey {
     pub histories: u64,
     /// Traces by flavour, format and outcome.
     pub outcomes: BTreeMap<String, [u64; 3]>,
+    /// Traces of everything from the beginning on, by outcome.
+    pub whole: [u64; 3],
     /// Doubts.
     pub doubts: BTreeMap<String, u64>,
     /// Faults by kind.
@@ -38,7 +40,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Tries the history of this seed.
+    /// Tries the history of this seed. The first of each kind of fault is made small, unless it is
+    /// `known`.
     ///
     /// # Errors
     ///
@@ -48,12 +51,17 @@ impl Survey {
         checker: &Checker,
         flavour: Flavour,
         seed: u64,
+        known: &dyn Fn(&str) -> bool,
     ) -> anyhow::Result<()> {
         let plan = tree(flavour, seed)?.current();
         self.histories += 1;
-        let faults = checker.judge(&plan, &Format::ALL, &mut |format, outcome, why| {
-            let key = format!("{flavour:?} {format:?}");
+        let faults = checker.judge(&plan, &Format::ALL, &mut |format, whole, outcome, why| {
+            let part = if whole { "whole" } else { "in part" };
+            let key = format!("{flavour:?} {format:?}, {part}");
             self.outcomes.entry(key).or_default()[outcome as usize] += 1;
+            if whole {
+                self.whole[outcome as usize] += 1;
+            }
             if outcome == Outcome::Doubt {
                 *self.doubts.entry(why.to_owned()).or_default() += 1;
             }
@@ -64,7 +72,10 @@ impl Survey {
                 continue;
             }
             let kind = fault.kind.clone();
-            let smallest = shrink(checker, tree(flavour, seed)?, fault)?;
+            let smallest = match known(&kind) {
+                true => fault,
+                false => shrink(checker, tree(flavour, seed)?, fault)?,
+            };
             let count = 1;
             self.faults.insert(
                 kind,
@@ -101,7 +112,7 @@ fn shrink(
         if !simpler {
             break;
         }
-        let faults = checker.judge(&tree.current(), &[smallest.format], &mut |_, _, _| {})?;
+        let faults = checker.judge(&tree.current(), &[smallest.format], &mut |_, _, _, _| {})?;
         let same = faults.into_iter().find(|fault| fault.kind == smallest.kind);
         simpler = match same {
             Some(fault) => {

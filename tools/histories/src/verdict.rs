@@ -2,6 +2,7 @@
 //! Runs the checker on a history and holds what it says against the truth.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,7 +78,8 @@ impl Checker {
         })
     }
 
-    /// Judges the checker by a plan, in these formats; `count` is told of each outcome. Returns
+    /// Judges the checker by a plan, in these formats; `count` is told of each outcome, and
+    /// whether the trace is of everything from the beginning on. Returns
     /// the faults, one for each format at most.
     ///
     /// # Errors
@@ -87,7 +89,7 @@ impl Checker {
         &self,
         plan: &Plan,
         formats: &[Format],
-        count: &mut dyn FnMut(Format, Outcome, &str),
+        count: &mut dyn FnMut(Format, bool, Outcome, &str),
     ) -> anyhow::Result<Vec<Fault>> {
         let world = World::of(plan);
         let mut faults = Vec::new();
@@ -108,7 +110,7 @@ impl Checker {
                 };
                 let said = self.run(format, disk, &[])?;
                 match case.whole(&said) {
-                    Ok((outcome, why)) => count(format, outcome, &why),
+                    Ok((outcome, why)) => count(format, case.is_whole(), outcome, &why),
                     Err(fault) => {
                         faults.push(fault);
                         continue 'formats;
@@ -166,17 +168,9 @@ impl Checker {
         wrong.groups[1].nsecs += 1_000_000_000_000;
         fs::write(&copies[1], stat::line(to, &wrong))?;
         let said = self.run(case.format, case.disk, &copies)?;
-        let empty = !world.records[case.first..]
-            .iter()
-            .filter(|record| record.disk == case.disk && (from..=to).contains(&record.time))
-            .any(|record| {
-                matches!(
-                    record.what,
-                    What::Start | What::Done { .. } | What::Merge(_)
-                )
-            });
-        let exact = case.is_exact() && world.machine.skipped == 0 && !empty;
-        if said.status == 0 || exact && said.status != 3 {
+        let exact = case.is_exact() && case.first == 0;
+        let refused = said.status == 1 && case.are_justified(&said, from..=to);
+        if said.status == 0 || exact && said.status != 3 && !refused {
             let kind = format!("wrong copies: status {}", said.status);
             return Ok(Err(case.fault(
                 kind,
@@ -219,11 +213,20 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether every figure follows from the trace.
+    /// Whether every figure follows from the trace, if it has the beginning.
     fn is_exact(&self) -> bool {
+        self.world.machine.flavour == Flavour::Apart && self.is_full()
+    }
+
+    /// Whether all kinds of events were recorded.
+    fn is_full(&self) -> bool {
         let shown = self.world.machine.shown;
-        self.world.machine.flavour == Flavour::Apart
-            && (self.format == Format::Blkparse || shown.bios && shown.driver && shown.complete)
+        self.format == Format::Blkparse || shown.bios && shown.driver && shown.complete
+    }
+
+    /// Whether all events were recorded from the beginning on.
+    fn is_whole(&self) -> bool {
+        self.first == 0 && self.is_full()
     }
 
     fn fault(&self, kind: String, said: &Said, truth: &str) -> Fault {
@@ -271,8 +274,7 @@ impl Case<'_> {
         };
         let truth = truth::truth(self.world, self.disk, view, window);
         if said.status == 1 {
-            let mut doubts = said.json["doubts"].as_array().into_iter().flatten();
-            if !doubts.all(|doubt| self.is_justified(doubt.as_str().unwrap_or_default())) {
+            if !self.are_justified(said, 0..=u64::MAX) {
                 return fail(format!("doubt: {}", said.doubts()), &truth);
             }
             return Ok((Outcome::Doubt, said.doubts()));
@@ -321,8 +323,13 @@ impl Case<'_> {
         Ok((outcome, String::new()))
     }
 
-    /// Whether this reason for no verdict is a true one.
-    fn is_justified(&self, doubt: &str) -> bool {
+    /// Whether the reasons for no verdict over this window are true ones.
+    fn are_justified(&self, said: &Said, window: RangeInclusive<u64>) -> bool {
+        let mut doubts = said.json["doubts"].as_array().into_iter().flatten();
+        doubts.all(|doubt| self.is_justified(doubt.as_str().unwrap_or_default(), &window))
+    }
+
+    fn is_justified(&self, doubt: &str, window: &RangeInclusive<u64>) -> bool {
         let records = &self.world.records[self.first..];
         let mut mine = records.iter().filter(|record| record.disk == self.disk);
         if doubt.starts_with("the trace has no block_io_done") {
@@ -333,7 +340,8 @@ impl Case<'_> {
         }
         if doubt.starts_with("no event of the disk lies in the window") {
             let counted = |record: &Record| record.opf.op != Op::Driver;
-            return !mine.any(|record| counted(record) && is_change(record.what));
+            let inside = |record: &Record| window.contains(&record.time);
+            return !mine.any(|r| inside(r) && counted(r) && is_change(r.what));
         }
         false
     }
