@@ -93,8 +93,10 @@ fn losses_are_found_in_every_format() {
             "3100 events",
         ),
     ] {
-        let mut command = read(format, "8:32", text, &[]);
-        command.assert().code(1).stderr(contains(lost));
+        for text in [text.replace('\n', "\r\n"), text] {
+            let mut command = read(format, "8:32", text, &[]);
+            command.assert().code(1).stderr(contains(lost));
+        }
     }
 }
 
