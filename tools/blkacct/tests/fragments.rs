@@ -61,7 +61,7 @@ struct Printed {
     more: [bool; 3],
 }
 
-const EVENTS: [(&str, Kind); 10] = [
+const EVENTS: [(&str, Kind); 11] = [
     ("block_io_start", Kind::Start),
     ("block_io_done", Kind::Done),
     ("block_rq_issue", Kind::Issue),
@@ -69,6 +69,7 @@ const EVENTS: [(&str, Kind); 10] = [
     ("block_rq_complete", Kind::Complete),
     ("block_rq_error", Kind::Error),
     ("block_rq_merge", Kind::Merge),
+    ("block_getrq", Kind::Allocate),
     ("block_bio_queue", Kind::Queue),
     ("block_bio_frontmerge", Kind::GrowFront),
     ("block_bio_backmerge", Kind::GrowBack),
@@ -133,7 +134,7 @@ impl Printed {
             _ => self.name.clone(),
         };
         let front = match self.event.1 {
-            Kind::Queue | Kind::GrowFront | Kind::GrowBack => {
+            Kind::Allocate | Kind::Queue | Kind::GrowFront | Kind::GrowBack => {
                 format!("8,0 {rwbs} {sector} + {sectors}")
             }
             Kind::Complete | Kind::Requeue | Kind::Error => format!("8,0 {rwbs} () {place}"),
@@ -196,7 +197,7 @@ impl Printed {
 
     fn blkparse(&self) -> Vec<u8> {
         let action = match self.event.1 {
-            Kind::Start => "G",
+            Kind::Start | Kind::Allocate => "G",
             Kind::Issue => "D",
             Kind::Requeue => "R",
             Kind::Merge | Kind::MergeOrGrow | Kind::GrowBack => "M",

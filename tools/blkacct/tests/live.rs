@@ -47,6 +47,7 @@ fn root() -> TempDir {
         "block_rq_error",
         "block_bio_frontmerge",
         "block_bio_backmerge",
+        "block_getrq",
     ] {
         put(&format!("{INSTANCE}/events/block/{event}/enable"), "0\n");
         put(&format!("{INSTANCE}/events/block/{event}/filter"), "none\n");
@@ -216,6 +217,34 @@ fn a_window_is_a_hundredth_of_a_second_at_least() {
             .stderr(contains("seconds from 0.01 to 86400"));
     }
     run(root().path(), "after.stat", &["--seconds", "0.75"]).code(0);
+}
+
+/// Events that come as fast as they are read do not keep the window open.
+#[test]
+fn a_window_ends_however_much_there_is_to_read() {
+    let root = root();
+    let pipe = root.path().join(INSTANCE).join("trace_pipe");
+    fs::remove_file(&pipe).unwrap();
+    assert!(Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap()
+        .success());
+    let (switch, trace) = (
+        root.path().join(INSTANCE).join("tracing_on"),
+        data("sda.ftrace"),
+    );
+    let kernel = thread::spawn(move || {
+        let mut pipe = fs::OpenOptions::new().write(true).open(pipe).unwrap();
+        pipe.write_all(&fs::read(trace).unwrap()).unwrap();
+        // A writer that fails has no reader any more.
+        let comments = "#\n".repeat(10_000);
+        while pipe.write_all(comments.as_bytes()).is_ok()
+            && fs::read_to_string(&switch).ok().as_deref() != Some("0")
+        {}
+    });
+    run(root.path(), "after.stat", &[]).code(0);
+    kernel.join().unwrap();
 }
 
 #[test]

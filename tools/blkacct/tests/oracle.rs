@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The sweep against a naive model on random I/O, and the allowed ranges against random clocks.
 
+use blkacct::oracle::edge::Edge;
 use blkacct::oracle::{Oracle, Truth};
 use blkacct::source::{rwbs, Event, Group, Kind, On};
 use proptest::prelude::*;
@@ -45,7 +46,13 @@ fn in_flight_at(ios: &[Io], time: u64) -> u64 {
 }
 
 /// Gives the oracle the events from `since` on; each I/O has a sector of its own.
-fn truth(ios: &[Io], since: u64, (from, to): (u64, u64), skew: u64, counted: (u64, u64)) -> Truth {
+fn truth(
+    ios: &[Io],
+    since: u64,
+    (from, to): (impl Into<Edge>, impl Into<Edge>),
+    skew: u64,
+    counted: (u64, u64),
+) -> Truth {
     let event = |time, kind, io: usize| Event {
         time,
         kind,
@@ -70,6 +77,21 @@ fn truth(ios: &[Io], since: u64, (from, to): (u64, u64), skew: u64, counted: (u6
         oracle.event(event);
     }
     oracle.finish()
+}
+
+/// What a module reads of I/O at `time`, if it comes to the ends a while after that, and to the
+/// starts a while after the ends: how many have ended, how many are in flight, and the integral.
+fn read(ios: &[Io], time: u64, (to_ends, to_starts): (u64, u64)) -> (u64, u64, i64) {
+    let ends = ios.iter().map(|io| io.end);
+    let ends: Vec<u64> = ends.filter(|&end| end <= time + to_ends).collect();
+    let starts = ios.iter().map(|io| io.start);
+    let starts: Vec<u64> = starts
+        .filter(|&start| start <= time + to_ends + to_starts)
+        .collect();
+    let sum = |times: &[u64]| times.iter().sum::<u64>() as i64;
+    let open = (starts.len() - ends.len()) as i64;
+    let queue = sum(&ends) - sum(&starts) + open * time as i64;
+    (ends.len() as u64, open as u64, queue)
 }
 
 fn ios() -> impl Strategy<Value = Vec<Io>> {
@@ -113,6 +135,26 @@ proptest! {
         prop_assert_eq!(figures.groups[Group::Read as usize].ios, ended);
         prop_assert_eq!(figures.in_flight, in_flight);
         prop_assert_eq!(figures.surplus_ends, 0);
+    }
+
+    #[test]
+    fn a_read_that_takes_a_while_is_within_the_allowed_ranges(
+        ios in ios(), (from, to) in window(), whiles in prop::array::uniform4(0u64..60),
+    ) {
+        let [a, b, c, d] = whiles;
+        // The first read is over when the second begins.
+        let to = to.max(from + a + b);
+        let edge = |time, took| Edge { time, begun: time, over: time + took };
+        let (before, after) = (read(&ios, from, (a, b)), read(&ios, to, (c, d)));
+        let edges = (edge(from, a + b), edge(to, c + d));
+        let truth = truth(&ios, 0, edges, 0, (before.1, after.1));
+        let figures = truth.figures();
+        let ios = figures.groups[Group::Read as usize];
+        prop_assert!(ios.ios.abs_diff(after.0 - before.0) <= ios.edge_ios);
+        prop_assert!(figures.in_flight.abs_diff(after.1) <= figures.edge_changes);
+        let queue = after.2 - before.2;
+        let off = (figures.time_in_queue as i64).abs_diff(queue);
+        prop_assert!(off <= figures.time_in_queue_slack, "{} {}", queue, figures.time_in_queue);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::oracle::Reading;
 use crate::source::Group;
 
 /// Compares the truth with what was reported; nothing without issues in the trace.
-pub fn fields(reading: &Reading, reported: &Reported, skew: u64) -> Vec<Field> {
+pub fn fields(reading: &Reading, reported: &Reported, (skew, bound): (u64, u64)) -> Vec<Field> {
     let Some(figures) = &reading.driver else {
         return Vec::new();
     };
@@ -25,7 +25,6 @@ pub fn fields(reading: &Reading, reported: &Reported, skew: u64) -> Vec<Field> {
         both.map(|(before, after)| get(&after).wrapping_sub(get(&before)))
     };
     let most = both.map_or(0, |(a, b)| a.in_flight.max(b.in_flight));
-    let bound = reported.bound();
     let (shortest, longest) = figures.io_ticks_range;
     let ticks = bound.saturating_add(reported.read_ns);
     let queue = figures
@@ -138,7 +137,7 @@ mod tests {
 
     /// Returns the names of what is wrong.
     fn wrong(reported: &Reported) -> Vec<String> {
-        let mut fields = fields(&truth().readings[0], reported, 0);
+        let mut fields = fields(&truth().readings[0], reported, (0, 0));
         fields.iter_mut().for_each(Field::judge);
         let wrong = fields.into_iter().filter(|field| field.ok == Some(false));
         wrong.map(|field| field.name).collect()
@@ -175,7 +174,7 @@ mod tests {
     fn a_stat_without_a_device_side_is_not_judged() {
         let mut reported = reported(|_| {});
         reported.stat.as_mut().unwrap().1.device = None;
-        assert!(fields(&truth().readings[0], &reported, 0)
+        assert!(fields(&truth().readings[0], &reported, (0, 0))
             .iter()
             .all(|field| field.iostats2.is_none()));
     }

@@ -4,6 +4,7 @@
 use acct::wire::Stat;
 
 use super::Reported;
+use crate::oracle::late::StoodStill;
 use crate::oracle::Truth;
 use crate::source::{Evidence, Group, Kind};
 
@@ -90,6 +91,10 @@ pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
     let mut notes = Vec::new();
     if reported.classic {
         notes.push("the module keeps io_ticks of /proc/diskstats exact in mode 2 (blkacct/classic is 1), so iostats=1 shows that".to_owned());
+    }
+    if truth.stood_still.times > 0 {
+        let StoodStill { times, ns } = truth.stood_still;
+        notes.push(format!("{times} times a CPU stood still between an event and its trace, {ns} ns in all: so much more may the times differ by"));
     }
     for (name, count) in [
         ("clamped", reported.anomaly(|anomalies| anomalies.clamped)),

@@ -53,13 +53,15 @@ impl Reported {
 /// Compares the truth with what was reported. Where the events can be read in two ways, each field
 /// has the range of both.
 pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
+    // What any time may differ by.
+    let bound = reported.bound().saturating_add(truth.stood_still.ns);
     let read = |reading: &Reading| {
-        let mut fields = of_all(reading, reported);
+        let mut fields = of_all(reading, reported, bound);
         fields.extend(errors(truth, reported));
         for group in Group::ALL {
-            fields.extend(of_group(reading, reported, group, skew));
+            fields.extend(of_group(reading, reported, group, (skew, bound)));
         }
-        fields.extend(device::fields(reading, reported, skew));
+        fields.extend(device::fields(reading, reported, (skew, bound)));
         fields
     };
     let mut readings = truth.readings.iter().map(read);
@@ -82,7 +84,7 @@ pub fn fields(truth: &Truth, reported: &Reported, skew: u64) -> Vec<Field> {
 }
 
 /// Returns the fields of the device as a whole.
-fn of_all(reading: &Reading, reported: &Reported) -> Vec<Field> {
+fn of_all(reading: &Reading, reported: &Reported, bound: u64) -> Vec<Field> {
     let figures = &reading.figures;
     let stat = reported.stat.as_ref();
     let classic = reported.diskstats.as_ref();
@@ -90,7 +92,6 @@ fn of_all(reading: &Reading, reported: &Reported) -> Vec<Field> {
     let of_classic = |get: fn(&Diskstats) -> u64| {
         classic.map(|(a, b)| get(b).wrapping_sub(get(a)).saturating_mul(1_000_000))
     };
-    let bound = reported.bound();
     let (shortest, longest) = figures.io_ticks_range;
     let queue_slack = figures
         .time_in_queue_slack
@@ -127,7 +128,12 @@ fn errors(truth: &Truth, reported: &Reported) -> Option<Field> {
 }
 
 /// Returns the fields of a group.
-fn of_group(reading: &Reading, reported: &Reported, group: Group, skew: u64) -> [Field; 3] {
+fn of_group(
+    reading: &Reading,
+    reported: &Reported,
+    group: Group,
+    (skew, bound): (u64, u64),
+) -> [Field; 3] {
     let tally = &reading.figures.groups[group as usize];
     let stat = reported.stat.as_ref().map(|(before, after)| {
         let (a, b) = (
@@ -160,7 +166,7 @@ fn of_group(reading: &Reading, reported: &Reported, group: Group, skew: u64) -> 
     let open = reading.slack[group as usize];
     let nsecs_slack = each
         .saturating_add(tally.edge_nsecs)
-        .saturating_add(reported.bound())
+        .saturating_add(bound)
         .saturating_add(open);
     let ios = Field::new(&format!("{group} ios"), Unit::Count, tally.ios, 0)
         .allowed(around(tally.ios, tally.edge_ios.saturating_add(orphans)));
@@ -217,6 +223,21 @@ mod tests {
         assert_eq!(errors(&truth, 3, 6), Some(Some(false)));
         truth.errors = Some(Counted { inside: 2, edge: 1 });
         assert_eq!(errors(&truth, 3, 6), Some(Some(true)));
+    }
+
+    #[test]
+    fn a_cpu_that_stood_still_widens_the_times() {
+        let mut truth = truth();
+        truth.stood_still.ns = 40;
+        let stat = Some(Default::default());
+        let reported = Reported {
+            stat,
+            ..Reported::default()
+        };
+        let fields = fields(&truth, &reported, 10);
+        assert_eq!(fields[0].allowed, Some((0, 40)));
+        assert_eq!(fields[1].allowed, Some((0, 40)));
+        assert_eq!(fields[2].allowed, Some((0, 0)));
     }
 
     #[test]

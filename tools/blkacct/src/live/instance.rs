@@ -14,7 +14,9 @@ use crate::snapshot;
 use crate::source::Dev;
 use crate::terminal;
 
-const EVENTS: [&str; 9] = [
+const EVENTS: [&str; 10] = [
+    // Comes just before the start.
+    "block_getrq",
     "block_io_start",
     "block_io_done",
     "block_rq_merge",
@@ -81,12 +83,6 @@ impl Instance {
             u64::from(dev.major) << 20 | u64::from(dev.minor)
         );
         for event in EVENTS {
-            // Of completions only those of no sectors are read: the kernel's own flushes, the ends
-            // of flush sequences, and what a driver gives back without having done any of it.
-            let filter = match event {
-                "block_rq_complete" => format!("{filter} && nr_sector == 0"),
-                _ => filter.clone(),
-            };
             self.write(&format!("events/block/{event}/filter"), &filter)?;
             self.write(&format!("events/block/{event}/enable"), "1")?;
         }

@@ -22,6 +22,9 @@ use crate::source::{Dev, Evidence, Format, Stream};
 
 /// How long the trace runs before the window: I/O in flight when it begins should be over by then.
 const LEAD: Duration = Duration::from_millis(100);
+/// How long it runs after the window. What the accounting has counted, the trace may have later by
+/// as long as a CPU stood still.
+const TAIL: Duration = Duration::from_millis(50);
 /// How often the pipe is looked at. At a million events a second it gathers some 10 MB in between.
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -82,7 +85,9 @@ impl Session {
         let deadline = Instant::now() + args.seconds;
         while Instant::now() < deadline {
             files.read(&mut reads)?;
-            stream.read(&mut |event| oracle.event(&event))?;
+            // A busy disk makes events faster than they can be read: what is left waits.
+            let go_on = || Instant::now() < deadline && !self.is_stopped();
+            stream.read_while(go_on, &mut |event| oracle.event(&event))?;
             self.sleep(PERIOD.min(deadline.saturating_duration_since(Instant::now())))?;
         }
         let after = files.edge(&mut reads)?;
@@ -94,7 +99,7 @@ impl Session {
         }
         oracle.close(after.edge(), (before.stat.in_flight, after.stat.in_flight));
         // What is within the skew of the window's end belongs to the evidence.
-        thread::sleep(Duration::from_nanos(args.skew_ns));
+        thread::sleep(TAIL.max(Duration::from_nanos(args.skew_ns)));
         self.instance.stop()?;
         let mut sink = |event| oracle.event(&event);
         stream.read(&mut sink)?;
@@ -115,11 +120,15 @@ impl Session {
         Ok((oracle.finish(), evidence, reported))
     }
 
+    fn is_stopped(&self) -> bool {
+        // ORDERING: Relaxed. The flag carries nothing but itself.
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Sleeps for a short time, so that a signal is not kept waiting; fails if there was one.
     fn sleep(&self, time: Duration) -> anyhow::Result<()> {
         thread::sleep(time);
-        // ORDERING: Relaxed. The flag carries nothing but itself.
-        if self.stop.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             bail!("stopped by a signal before the window was over");
         }
         Ok(())

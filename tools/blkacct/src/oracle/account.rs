@@ -52,6 +52,8 @@ pub struct Account {
     /// What happened within twice `skew` of the latest event: the window may turn out to end there.
     /// Once it is known where, what may lie on either side of its end.
     recent: VecDeque<(u64, Group, Tally)>,
+    /// How many ns before its time the event that is entered can have been.
+    late: u64,
 }
 
 /// What is made of I/O that someone counted at both edges and the trace does not know, if events
@@ -111,6 +113,7 @@ impl Account {
             in_flight_before: 0,
             unseen: 0,
             recent: VecDeque::new(),
+            late: 0,
         }
     }
 
@@ -121,7 +124,13 @@ impl Account {
             sweep.close(self.to.time);
         }
         let (to, skew) = (self.to, self.skew);
-        self.recent.retain(|&(time, ..)| to.is_unsure(time, skew));
+        self.recent
+            .retain(|&(time, ..)| to.is_unsure(time, 0, skew));
+    }
+
+    /// What is entered from now on can have been so many ns before its time.
+    pub fn late(&mut self, ns: u64) {
+        self.late = ns;
     }
 
     /// A request starts.
@@ -192,7 +201,7 @@ impl Account {
             }
         }
         self.remember(time, group, tally);
-        if self.from.is_unsure(time, self.skew) {
+        if self.from.is_unsure(time, self.late, self.skew) {
             self.near_edge(time.abs_diff(from), group, &tally);
         }
         let step = match change {
@@ -221,7 +230,7 @@ impl Account {
     /// Keeps what may lie on either side of the window's end.
     fn remember(&mut self, time: u64, group: Group, tally: Tally) {
         if self.to != Edge::NEVER {
-            if self.to.is_unsure(time, self.skew) {
+            if self.to.is_unsure(time, self.late, self.skew) {
                 self.recent.push_back((time, group, tally));
             }
             return;

@@ -30,9 +30,11 @@ impl Books {
         self.driver.close(driver);
     }
 
-    /// Enters what an event at `time` does.
-    pub fn book(&mut self, time: u64, step: Step) {
+    /// Enters what an event does that was at `time`, or up to `late` ns before it.
+    pub fn book(&mut self, time: u64, late: u64, step: Step) {
         let (io, driver, group) = (&mut self.io, &mut self.driver, step.group);
+        io.late(late);
+        driver.late(late);
         match step.io {
             Some(Effect::Begin) => io.begin(time, group),
             Some(Effect::End { start }) => io.end(time, group, start),

@@ -37,12 +37,12 @@ impl Edge {
         (io, driver)
     }
 
-    /// Returns whether an event at `time` may be in the numbers or not, if either clock may be off
-    /// by `skew` ns.
-    pub fn is_unsure(&self, time: u64, skew: u64) -> bool {
+    /// Returns whether an event may be in the numbers or not that was at `time` or up to `late` ns
+    /// before it, if either clock may be off by `skew` ns.
+    pub fn is_unsure(&self, time: u64, late: u64, skew: u64) -> bool {
         let first = self.begun.saturating_sub(skew);
         let last = self.over.saturating_add(skew);
-        (first..=last).contains(&time)
+        time >= first && time.saturating_sub(late) <= last
     }
 }
 
@@ -69,9 +69,13 @@ mod tests {
             over: 130,
         };
         for (time, unsure) in [(84, false), (85, true), (135, true), (136, false)] {
-            assert_eq!(edge.is_unsure(time, 5), unsure, "{time}");
+            assert_eq!(edge.is_unsure(time, 0, 5), unsure, "{time}");
         }
-        assert!(Edge::from(100).is_unsure(100, 0));
-        assert!(!Edge::from(100).is_unsure(101, 0));
+        assert!(Edge::from(100).is_unsure(100, 0, 0));
+        assert!(!Edge::from(100).is_unsure(101, 0, 0));
+        // It was traced after the edge, and may have been counted before.
+        assert!(Edge::from(100).is_unsure(150, 50, 0));
+        assert!(!Edge::from(100).is_unsure(150, 49, 0));
+        assert!(!Edge::from(100).is_unsure(99, 50, 0));
     }
 }

@@ -35,7 +35,7 @@ impl Errors {
     pub fn event(&mut self, time: u64, (from, to): (Edge, Edge), skew: u64) {
         self.shown = true;
         self.inside += u64::from((from.time..=to.time).contains(&time));
-        self.edge += u64::from(from.is_unsure(time, skew));
+        self.edge += u64::from(from.is_unsure(time, 0, skew));
         let old = time.saturating_sub(skew.saturating_mul(2));
         while to == Edge::NEVER && self.recent.front().is_some_and(|&at| at < old) {
             self.recent.pop_front();
@@ -45,7 +45,7 @@ impl Errors {
 
     /// Returns the errors of a window that ends at `to`; none if the trace may not show them.
     pub fn finish(&self, to: Edge, skew: u64) -> Option<Counted> {
-        let at_end = self.recent.iter().filter(|&&at| to.is_unsure(at, skew));
+        let at_end = self.recent.iter().filter(|&&at| to.is_unsure(at, 0, skew));
         self.shown.then_some(Counted {
             inside: self.inside,
             edge: self.edge + at_end.count() as u64,

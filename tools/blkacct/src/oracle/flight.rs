@@ -230,6 +230,8 @@ impl Flight {
             }
             // It ends as any other.
             Kind::Error => (None, None),
+            // Its start follows.
+            Kind::Allocate => (None, None),
         };
         let step = Step { group, io, driver };
         (io.is_some() || driver.is_some()).then_some(step)

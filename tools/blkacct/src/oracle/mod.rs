@@ -18,6 +18,9 @@
 //!
 //! The same goes for the times at the driver, which are a second account of the same kind.
 //!
+//! Where a CPU stood still between the two, `d` is not the longest such moment. The trace shows when
+//! it did ([`late`]); so much more is allowed.
+//!
 //! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the
 //! lower bound lower.
 
@@ -27,6 +30,7 @@ pub mod driver;
 pub mod edge;
 pub mod errors;
 pub mod flight;
+pub mod late;
 pub mod models;
 pub mod replay;
 pub mod slack;
@@ -37,6 +41,7 @@ use books::Books;
 use edge::Edge;
 use errors::{Counted, Errors};
 use flight::{Flight, Lean, Step};
+use late::{Late, StoodStill};
 use models::{Models, Said};
 use slack::Slack;
 
@@ -47,6 +52,7 @@ pub struct Oracle {
     /// One way to read the events; two once an event was open.
     ways: Vec<Way>,
     errors: Errors,
+    late: Late,
     skew: u64,
     to: Edge,
     last: u64,
@@ -96,6 +102,8 @@ pub struct Truth {
     pub open: u64,
     /// The trace has issues of flush commands and no end of one.
     pub flushes_never_end: bool,
+    /// What the trace itself has too late, because a CPU stood still.
+    pub stood_still: StoodStill,
     /// Requests that failed; none if the trace may not show them.
     pub errors: Option<Counted>,
     /// Driver commands that were started.
@@ -130,6 +138,7 @@ impl Oracle {
                 slack_before: Default::default(),
             }],
             errors: Errors::default(),
+            late: Late::default(),
             skew,
             to: Edge::NEVER,
             last: 0,
@@ -184,7 +193,15 @@ impl Oracle {
 
     /// Takes the next event, in order of time.
     pub fn event(&mut self, event: &Event) {
-        if event.time > self.to.over.saturating_add(self.skew) {
+        let late = self.late.event(event);
+        let earliest = event.time.saturating_sub(late);
+        if earliest > self.to.over.saturating_add(self.skew) {
+            return;
+        }
+        if event.time >= self.from.begun {
+            self.late.count(late);
+        }
+        if event.kind == Kind::Allocate {
             return;
         }
         self.last = event.time;
@@ -208,7 +225,7 @@ impl Oracle {
             if self.whole {
                 way.books = Books::new(event.time.into(), self.skew);
             }
-            way.books.book(event.time, step);
+            way.books.book(event.time, late, step);
             first = first.or(Some(step));
         }
         // An event that does nothing, such as a bio's, begins no window.
@@ -286,6 +303,7 @@ impl Oracle {
                 .collect(),
             flushes_never_end,
             open: self.open,
+            stood_still: self.late.stood_still(self.skew),
             driver_commands,
             errors: self.errors.finish(self.to.by_account().0, self.skew),
             models: models.unwrap_or_default(),

@@ -29,6 +29,7 @@ fn kind(name: &[u8]) -> Option<Kind> {
         b"block_rq_complete" => Kind::Complete,
         b"block_rq_error" => Kind::Error,
         b"block_rq_merge" => Kind::Merge,
+        b"block_getrq" => Kind::Allocate,
         b"block_bio_queue" => Kind::Queue,
         b"block_bio_frontmerge" => Kind::GrowFront,
         b"block_bio_backmerge" => Kind::GrowBack,
@@ -43,7 +44,10 @@ pub fn said(context: Context<'_>, dev: Dev) -> Result<Said, Unread> {
     let Some(kind) = name.strip_suffix(b":").and_then(kind) else {
         return Ok(Said::Elsewhere { time, kind: None });
     };
-    let bio = matches!(kind, Kind::Queue | Kind::GrowFront | Kind::GrowBack);
+    let bio = matches!(
+        kind,
+        Kind::Allocate | Kind::Queue | Kind::GrowFront | Kind::GrowBack
+    );
     let shape = if bio { BIO } else { REQUEST };
     let mut text = context.text;
     if scan::dev(text.word()).ok_or(shape)? != dev {
@@ -137,6 +141,7 @@ mod tests {
                 Kind::Merge,
             ),
             ("block_rq_error: 8,0 W () 96 + 8 none,0,0 [-5]", Kind::Error),
+            ("block_getrq: 8,0 W 96 + 8 [fio]", Kind::Allocate),
             ("block_bio_queue: 8,0 W 96 + 8 [fio]", Kind::Queue),
             ("block_bio_frontmerge: 8,0 W 96 + 8 [fio]", Kind::GrowFront),
             ("block_bio_backmerge: 8,0 W 96 + 8 [fio]", Kind::GrowBack),

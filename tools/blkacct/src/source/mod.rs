@@ -48,6 +48,8 @@ pub enum Kind {
     Error,
     /// So many sectors from the request's start are complete.
     Complete,
+    /// A request is there for a bio: its start follows at once, in the same flow of control.
+    Allocate,
     /// A bio comes to the disk: what becomes of it follows, told of by the same task.
     Queue,
     /// The request at this place is absorbed by the one that ends where it begins.

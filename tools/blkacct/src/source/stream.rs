@@ -70,6 +70,9 @@ pub enum TraceError {
     },
 }
 
+/// So many lines are read before one asks whether to go on.
+const LOOK: u64 = 256;
+
 /// A trace being read.
 pub struct Stream<R> {
     name: String,
@@ -108,7 +111,24 @@ impl<R: Read> Stream<R> {
     ///
     /// The source's, a line that is not of the format, events out of order beyond the window.
     pub fn read(&mut self, sink: &mut impl FnMut(Event)) -> Result<(), TraceError> {
+        self.read_while(|| true, sink)
+    }
+
+    /// As [`Stream::read`], but no longer than `go_on` wants: a source may have more as fast as it
+    /// is read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::read`].
+    pub fn read_while(
+        &mut self,
+        mut go_on: impl FnMut() -> bool,
+        sink: &mut impl FnMut(Event),
+    ) -> Result<(), TraceError> {
         loop {
+            if self.line % LOOK == LOOK - 1 && !go_on() {
+                return Ok(());
+            }
             let said = match self.lines.next_line() {
                 Ok(Next::Line(line)) => {
                     self.line += 1;
