@@ -14,6 +14,7 @@ mod classic;
 mod device;
 mod histograms;
 mod io;
+mod route;
 #[cfg(CONFIG_KUNIT)]
 mod skew;
 mod stock;
@@ -61,6 +62,12 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::Arc, //
+};
+pub(crate) use route::{
+    Direct,
+    Either,
+    OnLeaf,
+    Route, //
 };
 use stock::{
     fill_in,

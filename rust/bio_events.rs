@@ -6,12 +6,11 @@
 //! `start_time`; so it decides the same at both ends.
 
 use crate::{
+    account::OnLeaf,
     acct::{
         nsec::Clock,
         sgrp::StatGroup, //
     },
-    events::Devices,
-    route::OnLeaf,
     sys::{
         bio_acct::{
             Bio,
@@ -24,7 +23,8 @@ use crate::{
         },
         percpu::Pinned,
         tracepoint::InProbe, //
-    }, //
+    },
+    table::Devices, //
 };
 
 /// All bio-based devices have one leaf.

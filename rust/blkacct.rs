@@ -5,7 +5,7 @@
 //! Bring-up: find the hooks, then hear of every block device, which gives each its files. Nothing
 //! is attached to the block layer until a disk enters mode 2. Teardown is the fields' drop order.
 //!
-//! Data flows one way: event -> `events` -> `route`, by the `table` -> `account` -> `acct` ->
+//! Data flows one way: event -> `events` -> `delivery`, by the `table` -> `account` -> `acct` ->
 //! (read) `attrs`.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
@@ -23,6 +23,7 @@ mod bio_events;
 #[cfg(CONFIG_KUNIT)]
 mod cases;
 mod compat;
+mod delivery;
 mod device_events;
 mod disk;
 mod disks;
@@ -31,7 +32,6 @@ mod hooks;
 mod mode;
 #[cfg(CONFIG_KUNIT)]
 mod rig;
-mod route;
 mod sys;
 mod table;
 
@@ -117,7 +117,7 @@ impl kernel::Module for Blkacct {
             _probes: probes,
             _stat_files: stat_files,
             _text: text,
-            _catch_up: Repeat::new(pace, disks),
+            _catch_up: Repeat::new(pace, disks)?,
         })
     }
 }

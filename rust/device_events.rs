@@ -11,7 +11,9 @@
 use crate::{
     account::{
         Account,
-        AtDevice, //
+        AtDevice,
+        Either,
+        Route, //
     },
     acct::{
         busy::Departure,
@@ -21,13 +23,10 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
-    events::Devices,
-    route::{
+    delivery::{
         counting,
         deliver,
-        Either,
-        OnAccounts,
-        Route, //
+        OnAccounts, //
     },
     sys::{
         bdev::Key,
@@ -40,7 +39,10 @@ use crate::{
             OnRequest, //
         }, //
     },
-    table::Entry, //
+    table::{
+        Devices,
+        Entry, //
+    }, //
 };
 use kernel::str::CStr;
 

@@ -7,7 +7,10 @@
 //! but is none is told by the request's flags; see the hazards in `Documentation/design.rst`.
 
 use crate::{
-    account::Account,
+    account::{
+        Account,
+        Route, //
+    },
     acct::{
         busy::Departure,
         nsec::{
@@ -16,32 +19,27 @@ use crate::{
         },
         sgrp::StatGroup, //
     },
+    delivery::{
+        deliver,
+        OnAccounts, //
+    },
     device_events::{
         self,
         Return, //
     },
-    route::{
-        deliver,
-        OnAccounts,
-        Route, //
-    },
     sys::{
         clock::Monotonic,
         percpu::Pinned,
-        published::Published,
         request::RqRef,
         tracepoint::{
             InProbe,
             OnRequest, //
         }, //
     },
-    table::Table, //
+    table::Devices, //
 };
 use core::marker::PhantomData;
 use kernel::str::CStr;
-
-/// What the probes know: the devices in mode 2.
-pub(crate) type Devices = Published<Table>;
 
 /// A request begins.
 pub(crate) struct Start;

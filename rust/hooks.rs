@@ -13,9 +13,7 @@ use crate::{
         Issue,
         Requeue, //
     },
-    disks::Disks,
     events::{
-        Devices,
         Done,
         Merge,
         Start, //
@@ -40,6 +38,7 @@ use crate::{
         }, //
     },
     table::{
+        Devices,
         Entry,
         Table, //
     }, //
@@ -69,7 +68,7 @@ pub(crate) struct Hooks {
     devices: Arc<Devices>,
     classic: Atomic<bool>,
     /// When those that linger are looked after next.
-    pace: Arc<Pace<Disks>>,
+    pace: Arc<Pace>,
     #[pin]
     state: DiskLock<State>,
 }
@@ -224,7 +223,7 @@ impl Hooks {
     }
 
     /// Returns when those that linger are looked after next, which can be brought forward.
-    pub(crate) fn pace(&self) -> &Arc<Pace<Disks>> {
+    pub(crate) fn pace(&self) -> &Arc<Pace> {
         &self.pace
     }
 

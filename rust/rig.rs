@@ -13,7 +13,6 @@ use crate::{
         Requeue, //
     },
     events::{
-        Devices,
         Done,
         Merge,
         Start, //
@@ -30,6 +29,7 @@ use crate::{
         }, //
     },
     table::{
+        Devices,
         Entry,
         Table, //
     }, //

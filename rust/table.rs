@@ -8,6 +8,7 @@ use crate::{
     account::Account,
     sys::{
         bdev::Key,
+        published::Published,
         wrapped::Wrapped, //
     }, //
 };
@@ -15,6 +16,9 @@ use kernel::{
     prelude::*,
     sync::Arc, //
 };
+
+/// What the probes know: the devices in mode 2.
+pub(crate) type Devices = Published<Table>;
 
 /// A device whose I/O is counted. Aligned so that none lies across two cache lines.
 #[derive(Clone)]

@@ -4,7 +4,10 @@
 
 use super::{
     Account,
-    Features, //
+    Direct,
+    Features,
+    OnLeaf,
+    Route, //
 };
 use crate::{
     acct::{
@@ -19,11 +22,6 @@ use crate::{
         Step,
         DEVICES,
         DISK, //
-    },
-    route::{
-        Direct,
-        OnLeaf,
-        Route, //
     },
     sys::percpu::Pinned, //
 };

@@ -8,7 +8,8 @@
 
 use super::{
     histograms::Histograms,
-    Account, //
+    Account,
+    Route, //
 };
 use crate::{
     acct::{
@@ -27,7 +28,6 @@ use crate::{
         sgrp::StatGroup,
         wire::DeviceSide, //
     },
-    route::Route,
     sys::{
         clock::Monotonic,
         percpu::{

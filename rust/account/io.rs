@@ -5,7 +5,10 @@
 //! Either comes in two parts: the first prepares it, and when the clock has been read the second
 //! completes it and books it. Any context; the caller keeps to its CPU for the second part.
 
-use super::Account;
+use super::{
+    Account,
+    Route, //
+};
 use crate::{
     acct::{
         busy::{
@@ -20,7 +23,6 @@ use crate::{
         sgrp::StatGroup,
         slot, //
     },
-    route::Route,
     sys::{
         atomic::Relaxed,
         clock::Monotonic,

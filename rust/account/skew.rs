@@ -8,6 +8,7 @@ mod tests {
     use crate::{
         account::{
             Account,
+            Either,
             Features, //
         },
         acct::{
@@ -18,7 +19,6 @@ mod tests {
             sgrp::StatGroup,
             wire, //
         },
-        route::Either,
         sys::{
             clock::Monotonic,
             percpu::Pinned, //

@@ -23,8 +23,7 @@ use kernel::{
     sync::aref::ARef, //
 };
 
-/// The number of the kernel's stat groups, `NR_STAT_GROUPS`.
-pub(crate) const KERNEL_GROUPS: usize = 4;
+pub(crate) use helpers::KERNEL_GROUPS;
 
 /// Tells one block device from another. Not a reference: the device may be gone.
 #[derive(Clone, Copy, PartialEq, Eq)]

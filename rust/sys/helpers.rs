@@ -5,12 +5,14 @@
 // The bindings' empty structs, which stand for the kernel's without lock debugging.
 #![allow(improper_ctypes)]
 
-use super::bdev::KERNEL_GROUPS;
 use kernel::{
     bindings,
     ffi::c_void,
     prelude::*, //
 };
+
+/// The number of the kernel's stat groups, `NR_STAT_GROUPS`.
+pub(crate) const KERNEL_GROUPS: usize = 4;
 
 extern "C" {
     /// `preempt_disable()`.

@@ -8,6 +8,7 @@ use super::helpers;
 use core::ptr::null_mut;
 use kernel::{
     bindings,
+    ffi::c_void,
     prelude::*,
     sync::{
         atomic::{
@@ -30,26 +31,42 @@ pub(crate) trait Repeated: Send + Sync + 'static {
     fn again(&self) -> Msecs;
 }
 
-/// When a `T` is due next. Whoever has it may bring that forward.
+/// What is done again and again, of a type that is not told.
+struct Erased {
+    what: *const c_void,
+    again: unsafe fn(*const c_void) -> Msecs,
+}
+
+/// Calls `T::again()`.
+///
+/// # Safety
+///
+/// `what` points to a live `T`.
+unsafe fn again<T: Repeated>(what: *const c_void) -> Msecs {
+    // SAFETY: By the function's contract.
+    unsafe { &*what.cast::<T>() }.again()
+}
+
+/// When something is due next. Whoever has it may bring that forward.
 ///
 /// # Invariants
 ///
-/// `work` is initialised with `run::<T>`, and `what` is null or points to a `T` that lives until
-/// the work has been disabled.
+/// `work` is initialised with `run`, and `what` is null or points to an [`Erased`] whose `what` is
+/// live and of the type that its `again` takes. Both live until the work has been disabled.
 #[repr(C)]
 #[pin_data(PinnedDrop)]
-pub(crate) struct Pace<T: Repeated> {
+pub(crate) struct Pace {
     #[pin]
     work: Opaque<bindings::delayed_work>,
-    what: Atomic<*mut T>,
+    what: Atomic<*mut Erased>,
 }
 
-// SAFETY: The work item is locked by the workqueue, and `T` is shareable.
-unsafe impl<T: Repeated> Send for Pace<T> {}
+// SAFETY: The work item is locked by the workqueue, and what is repeated is shareable.
+unsafe impl Send for Pace {}
 // SAFETY: As above.
-unsafe impl<T: Repeated> Sync for Pace<T> {}
+unsafe impl Sync for Pace {}
 
-impl<T: Repeated> Pace<T> {
+impl Pace {
     /// Makes a pace, to which nothing goes before [`Repeat::new`]. May sleep.
     ///
     /// # Errors
@@ -60,7 +77,7 @@ impl<T: Repeated> Pace<T> {
             pin_init!(Self {
                 work <- Opaque::ffi_init(|slot| {
                     // SAFETY: `slot` is valid for writes and pinned.
-                    unsafe { helpers::blkacct_init_delayed_work(slot, run::<T>) };
+                    unsafe { helpers::blkacct_init_delayed_work(slot, run) };
                 }),
                 what: Atomic::new(null_mut()),
             }),
@@ -102,7 +119,7 @@ impl<T: Repeated> Pace<T> {
 }
 
 #[pinned_drop]
-impl<T: Repeated> PinnedDrop for Pace<T> {
+impl PinnedDrop for Pace {
     fn drop(self: Pin<&mut Self>) {
         self.stop();
     }
@@ -110,18 +127,37 @@ impl<T: Repeated> PinnedDrop for Pace<T> {
 
 /// Calls `T::again()` at its pace until dropped, which waits for a call that runs.
 pub(crate) struct Repeat<T: Repeated> {
-    pace: Arc<Pace<T>>,
+    pace: Arc<Pace>,
+    _erased: KBox<Erased>,
     _what: Arc<T>,
 }
 
+// SAFETY: The pointer in the box is to what `_what` keeps, which is shareable.
+unsafe impl<T: Repeated> Send for Repeat<T> {}
+// SAFETY: As above.
+unsafe impl<T: Repeated> Sync for Repeat<T> {}
+
 impl<T: Repeated> Repeat<T> {
-    /// Starts, with a first call soon.
-    pub(crate) fn new(pace: Arc<Pace<T>>, what: Arc<T>) -> Self {
-        // INVARIANT: It lives until `drop` has disabled the work.
+    /// Starts, with a first call soon. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(pace: Arc<Pace>, what: Arc<T>) -> Result<Self> {
+        let erased = Erased {
+            what: Arc::as_ptr(&what).cast(),
+            again: again::<T>,
+        };
+        let erased = KBox::new(erased, GFP_KERNEL)?;
+        // INVARIANT: Both live until `drop` has disabled the work, and the types are the same.
         // ORDERING: Release pairs with the Acquire in `run`.
-        pace.what.store(Arc::as_ptr(&what).cast_mut(), Release);
+        pace.what.store((&raw const *erased).cast_mut(), Release);
         pace.next_in(0);
-        Self { pace, _what: what }
+        Ok(Self {
+            pace,
+            _erased: erased,
+            _what: what,
+        })
     }
 }
 
@@ -135,15 +171,16 @@ impl<T: Repeated> Drop for Repeat<T> {
 ///
 /// # Safety
 ///
-/// Called by the workqueue for the work item of a [`Pace<T>`].
-unsafe extern "C" fn run<T: Repeated>(work: *mut bindings::work_struct) {
-    // SAFETY: The work item is the start of a delayed one, which is the start of a `Pace<T>` that
+/// Called by the workqueue for the work item of a [`Pace`].
+unsafe extern "C" fn run(work: *mut bindings::work_struct) {
+    // SAFETY: The work item is the start of a delayed one, which is the start of a `Pace` that
     // waits for this call before it goes.
-    let pace = unsafe { &*work.cast::<Pace<T>>() };
+    let pace = unsafe { &*work.cast::<Pace>() };
     // ORDERING: Acquire pairs with the Release in `Repeat::new`: what it points to is complete.
     // SAFETY: Null or live by the type invariants, as the work is not disabled during this call.
-    if let Some(what) = unsafe { pace.what.load(Acquire).as_ref() } {
-        pace.next_or_sooner(what.again());
+    if let Some(erased) = unsafe { pace.what.load(Acquire).as_ref() } {
+        // SAFETY: Of the same type by the type invariants, and live as above.
+        pace.next_or_sooner(unsafe { (erased.again)(erased.what) });
     }
 }
 
@@ -194,7 +231,7 @@ mod tests {
     fn it_comes_again_until_dropped() -> Result {
         let ticks = Ticks::new(10)?;
         let pace = Pace::new()?;
-        let repeat = Repeat::new(pace.clone(), ticks.clone());
+        let repeat = Repeat::new(pace.clone(), ticks.clone())?;
         assert!(ticks.reach(3));
         drop(repeat);
         let then = ticks.count.load(Relaxed);
@@ -208,7 +245,7 @@ mod tests {
     fn it_can_be_brought_forward() -> Result {
         let ticks = Ticks::new(60 * 60 * 1000)?;
         let pace = Pace::new()?;
-        let _repeat = Repeat::new(pace.clone(), ticks.clone());
+        let _repeat = Repeat::new(pace.clone(), ticks.clone())?;
         assert!(ticks.reach(1));
         pace.next_in(10);
         assert!(ticks.reach(2));
