@@ -94,7 +94,7 @@ pub fn notes(truth: &Truth, reported: &Reported) -> Vec<String> {
     }
     if truth.stood_still.times > 0 {
         let StoodStill { times, ns } = truth.stood_still;
-        notes.push(format!("{times} times a CPU stood still between an event and its trace, {ns} ns in all: so much more may the times differ by"));
+        notes.push(format!("{times} times a CPU stood still between two events, {ns} ns in all: so much more may the times differ by"));
     }
     for (name, count) in [
         ("clamped", reported.anomaly(|anomalies| anomalies.clamped)),

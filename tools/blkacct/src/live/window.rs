@@ -22,8 +22,8 @@ use crate::source::{Dev, Evidence, Format, Stream};
 
 /// How long the trace runs before the window: I/O in flight when it begins should be over by then.
 const LEAD: Duration = Duration::from_millis(100);
-/// How long it runs after the window. What the accounting has counted, the trace may have later by
-/// as long as a CPU stood still.
+/// How long it runs after the window: an event that began in it is told of, though its CPU stands
+/// still meanwhile.
 const TAIL: Duration = Duration::from_millis(50);
 /// How often the pipe is looked at. At a million events a second it gathers some 10 MB in between.
 const PERIOD: Duration = Duration::from_millis(50);

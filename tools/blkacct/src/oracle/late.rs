@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-//! How long before a trace tells of an event it can have been.
+//! How long the CPUs stood still while events were traced.
 //!
-//! The accounting sees an event, then the trace does. If the CPU stands still between the two, an
-//! interrupt or a hypervisor having it, the trace has the event too late by that, be it many ms.
-//! But an event has another just before it, in the same flow of control and of the same request,
-//! and cannot have been before that: the allocation of the request before its start, the completion
-//! before the done, and before an issue a start by the same task. A task that only hands requests
-//! from the queue to the driver has waited for them, however long.
+//! The trace sees an event, then the accounting does. If the CPU stands still between the two, an
+//! interrupt or a hypervisor having it, their times are as far apart, be it many ms. No event of the
+//! trace comes just after the accounting, so that moment itself is not seen. But one comes just
+//! before many events, in the same flow of control and of the same request: the allocation of the
+//! request before its start, the completion before the done, and before an issue a start by the
+//! same task. A task that only hands requests from the queue to the driver has waited for them,
+//! however long.
 //!
-//! So each such event is bracketed by times of the trace itself. As a rule the brackets are some
-//! microseconds long, which the skew stands for. One that is many times longer than is usual shows
-//! that the CPU stood still.
+//! As a rule such a pair is some microseconds apart, as are the two probes. Pairs that are many
+//! times further apart show that the CPUs stand still at times, and for how long: a measure of what
+//! the accounting may differ by, and no bound.
 
 use std::collections::BTreeMap;
 

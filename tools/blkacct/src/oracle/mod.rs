@@ -18,8 +18,8 @@
 //!
 //! The same goes for the times at the driver, which are a second account of the same kind.
 //!
-//! Where a CPU stood still between the two, `d` is not the longest such moment. The trace shows when
-//! it did ([`late`]); so much more is allowed.
+//! Where a CPU stands still between the two, `d` is not the longest such moment. Where the trace
+//! shows that CPUs do ([`late`]), so much more is allowed.
 //!
 //! This holds where the union is shrunk by counting: requests shorter than `2 d` only make the
 //! lower bound lower.
@@ -102,7 +102,7 @@ pub struct Truth {
     pub open: u64,
     /// The trace has issues of flush commands and no end of one.
     pub flushes_never_end: bool,
-    /// What the trace itself has too late, because a CPU stood still.
+    /// How long CPUs stood still while events were traced.
     pub stood_still: StoodStill,
     /// Requests that failed; none if the trace may not show them.
     pub errors: Option<Counted>,
