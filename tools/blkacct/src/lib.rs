@@ -4,7 +4,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | what is asked, and how it is told | [`cli`], [`exit`], [`terminal`] |
-//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`]; [`list`], [`switch`] |
+//! | the commands | [`check`] and its [`watch`]; [`stat`], [`latency`], [`paths`]; [`list`], [`switch`]; [`page`] for `report` |
 //! | what is shown | [`sample`]s of devices, of now or [`record`]ed; [`figures`] made of them, [`show`] prints |
 //! | events | [`source`], [`live`] |
 //! | the truth | [`oracle`] |
@@ -24,6 +24,7 @@ pub mod latency;
 pub mod list;
 pub mod live;
 pub mod oracle;
+pub mod page;
 pub mod paths;
 pub mod progress;
 pub mod record;
@@ -76,6 +77,7 @@ fn command(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<Exit> {
         Some(Command::Latency(args)) => latency::run(&args)?,
         Some(Command::Paths(args)) => paths::run(&args)?,
         Some(Command::Record(args)) => return record::run(&args),
+        Some(Command::Report(args)) => return page::run(&args),
         Some(Command::List(args)) => list::run(&args)?,
         Some(Command::On(args)) => switch::run(&args, switch::Mode::Exact)?,
         Some(Command::Off(args)) => switch::run(&args, switch::Mode::Kernel)?,

@@ -2,6 +2,7 @@
 //! The command line.
 
 mod record;
+mod report;
 mod stat;
 mod switch;
 
@@ -12,6 +13,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::sample::interval;
 pub use record::RecordArgs;
+pub use report::ReportArgs;
 pub use stat::{Output, StatArgs};
 pub use switch::{ListArgs, SwitchArgs};
 
@@ -45,6 +47,8 @@ pub enum Command {
     Paths(PathsArgs),
     /// Write what is read of all devices to a file, which the other commands take with --from
     Record(RecordArgs),
+    /// Make a page with pictures of a recording, or of this machine for a while
+    Report(ReportArgs),
     /// List the disks: mode, scheduler, and what is to be doubted
     List(ListArgs),
     /// Switch exact accounting on
