@@ -8,7 +8,7 @@ IN_ROOT = tools/env/in-root
 
 .PHONY: help modules install clean guest-modules tool demo evidence bench bench-json \
 	bench-scale bench-native test check kunit test-debug test-host test-guest test-trixie \
-	test-histories test-mutants fmt
+	test-histories test-mutants test-page fmt
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -83,6 +83,9 @@ test-histories: ## HISTORIES=20000 random histories of each kind, from BLKACCT_S
 
 test-mutants: guest-modules tool ## proof that the guest tests can fail: each mutant of the module is caught
 	@tools/testing/mutants
+
+test-page: ## the page of `blkacct report` in headless Chromium, pictured in light and dark
+	@tools/testing/page
 
 fmt: ## format the Rust files
 	rustfmt --edition 2021 $$(git ls-files 'rust/*.rs' 'tools/*.rs')

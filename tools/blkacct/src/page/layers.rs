@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What a layer above others adds to the time of an I/O.
-//!
-//! Rule: the mean latency of the upper device less that of all I/O of those right below it. Error:
-//! nothing tells which I/O below belongs to which above; where a layer splits or joins I/O, or
-//! answers before those below do, the two are not means of the same I/O, and the counts beside it
-//! show that.
+//! What a layer above others adds to the time of an I/O, by [`figures::layer`], which has the rule
+//! and the error. It is of the time since the last gap of any of them, if that is one time.
+
+use acct::sgrp::StatGroup;
 
 use super::quantity::{short, spaced};
 use super::run::Run;
 use super::table::Table;
+use crate::figures::{self, Tally, Window};
 use crate::show::table::duration;
 
 /// Returns a row for each device that is made of others.
@@ -16,46 +15,48 @@ pub fn layers(run: &Run) -> Table {
     let mut table = Table::new(&[
         "Device",
         "made of",
+        "its own share",
+        "give or take",
         "await",
         "await below",
-        "its own share",
         "I/O",
         "I/O below",
     ]);
     for (name, disk) in &run.disks {
-        let below = &disk.identity.slaves;
-        if below.is_empty() {
+        let names = &disk.identity.slaves;
+        if names.is_empty() {
             continue;
         }
-        let above = disk.whole().map(|sums| sums.all);
-        let parts = below
-            .iter()
-            .map(|name| Some(run.disks.get(name)?.whole()?.all));
-        let parts: Option<Vec<_>> = parts.collect();
-        let sum = parts.map(|parts| {
-            let ios = parts.iter().map(|tally| tally.ios).sum::<u64>();
-            let nsecs: u128 = parts.iter().map(|tally| u128::from(tally.nsecs)).sum();
-            (ios, nsecs)
+        let upper = disk.ends.as_ref();
+        let lower = names.iter().map(|name| {
+            let ends = run.disks.get(name)?.ends.as_ref()?;
+            (ends.times == upper?.times).then_some(ends.window)
         });
-        let await_below =
-            sum.and_then(|(ios, nsecs)| u64::try_from(nsecs.checked_div(ios.into())?).ok());
-        let await_above = above.and_then(|tally| tally.latency());
-        let own = await_above.zip(await_below).map(|(above, below)| {
-            let sign = if above < below { "-" } else { "" };
-            format!("{sign}{}", spaced(&duration(above.abs_diff(below))))
-        });
-        let time = |ns: Option<u64>| ns.map_or("unknown".to_owned(), |ns| spaced(&duration(ns)));
-        let count = |ios: Option<u64>| {
-            ios.map_or("unknown".to_owned(), |ios| short(u128::from(ios) * 1000))
+        let lower: Option<Vec<Window>> = lower.collect();
+        let layer = upper
+            .zip(lower.as_ref())
+            .and_then(|(upper, lower)| figures::layer::own_share(&upper.window, lower));
+        let above = upper.map(|ends| ends.window.tally(|group| group != StatGroup::Flush));
+        let below = lower.and_then(|lower| Window::sum(&lower));
+        let below = below.map(|sum| sum.tally(|group| group != StatGroup::Flush));
+        let unknown = || "unknown".to_owned();
+        let time = |ns: Option<u64>| ns.map_or_else(unknown, |ns| spaced(&duration(ns)));
+        let count = |tally: Option<Tally>| {
+            tally.map_or_else(unknown, |tally| short(u128::from(tally.ios) * 1000))
         };
+        let own = layer.map_or_else(unknown, |layer| {
+            let sign = if layer.own_ns < 0 { "-" } else { "" };
+            format!("{sign}{}", spaced(&duration(layer.own_ns.unsigned_abs())))
+        });
         table.rows.push(vec![
             name.clone(),
-            below.join(" "),
-            time(await_above),
-            time(await_below),
-            own.unwrap_or("unknown".to_owned()),
-            count(above.map(|tally| tally.ios)),
-            count(sum.map(|(ios, _)| ios)),
+            names.join(" "),
+            own,
+            time(layer.map(|layer| layer.error_ns)),
+            time(above.and_then(|tally| tally.latency())),
+            time(below.and_then(|tally| tally.latency())),
+            count(above),
+            count(below),
         ]);
     }
     table
@@ -77,8 +78,8 @@ mod tests {
         make("sdb", &mut run);
         let rows = layers(&run).rows;
         assert_eq!(rows.len(), 1);
-        assert_ne!(rows[0][4], "unknown");
+        assert!(rows[0].iter().all(|cell| cell != "unknown"), "{rows:?}");
         make("sdz", &mut run);
-        assert_eq!(layers(&run).rows[0][4], "unknown");
+        assert_eq!(layers(&run).rows[0][2], "unknown");
     }
 }

@@ -48,8 +48,8 @@ const PICTURE_CSS: &str = include_str!("picture.css");
 ///
 /// # Errors
 ///
-/// [`NotAvailable`] if a disk that is named is not there, or nothing is known of any; what the system
-/// says.
+/// [`NotAvailable`] if a disk that is named is not there, or nothing is known of any; what the
+/// system says.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     if let Some(name) = &args.svg {
         if !pictures::NAMES.iter().any(|(known, _)| known == name) {

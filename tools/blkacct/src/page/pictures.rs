@@ -14,6 +14,7 @@ use super::svg::{elapsed, Span, Svg};
 use super::table::Table;
 use super::verdict::dots;
 use crate::figures::histogram;
+use crate::figures::saturation::{saturation, Unknown, Verdict};
 use crate::show::table::duration;
 use Quantity::{
     AtDriver, Depth, Driver, Errors, Idle, Queue, ReadBytes, Reads, Requeues, Stalled, Stock, Util,
@@ -55,11 +56,9 @@ pub fn picture(id: &str, name: &str, of: &str, run: &Run, disk: &Disk) -> Option
     let is_split = steps.iter().any(|step| Queue.of(&step.sums).is_some());
     let new = |description: &str, height| {
         let mut svg = Svg::new(id, &format!("{of}: {title}"), description, height);
-        gaps(
-            &mut svg,
-            span,
-            if name == "saturation" { &[] } else { steps },
-        );
+        if name != "saturation" {
+            gaps(&mut svg, span, steps);
+        }
         svg
     };
     let over_time = |description: &str, height, what: &[Quantity], least_top| {
@@ -126,7 +125,7 @@ pub fn picture(id: &str, name: &str, of: &str, run: &Run, disk: &Disk) -> Option
         "saturation" => {
             let dots = dots(disk);
             let found = knee(&dots);
-            let mut svg = new("a dot for each step: depth, and what completed", 180);
+            let mut svg = new("a dot for each sample: depth, and what completed", 180);
             scatter(&mut svg, &dots, found.as_ref().map_err(|why| *why));
             let mut data = Table::new(&["Depth", "completed"]);
             let every = dots.len().div_ceil(ROWS).max(1);
@@ -137,13 +136,14 @@ pub fn picture(id: &str, name: &str, of: &str, run: &Run, disk: &Disk) -> Option
                 .step_by(every)
                 .map(|&(depth, rate)| vec![Unit::Depth.text(depth), Unit::Rate.text(rate)])
                 .collect();
-            let note = match found {
+            let knee = match found {
                 Ok(knee) => format!(
                     "Beyond a depth of {} more only waits. It is known to a half octave.",
                     Unit::Depth.text(knee.depth)
                 ),
                 Err(why) => format!("Where more depth brings no more is unknown: {why}."),
             };
+            let note = format!("{} {knee}", elasticity(disk));
             (svg, data, note)
         }
         heat => {
@@ -200,4 +200,30 @@ fn percentiles(steps: &[Step], group: usize) -> Table {
         ]);
     }
     table
+}
+
+/// Says how much more depth brings.
+fn elasticity(disk: &Disk) -> String {
+    let found = match saturation(&disk.windows) {
+        Ok(found) => found,
+        Err(why) => {
+            let why = match why {
+                Unknown::NoDriverSide => "the driver's side is not counted",
+                Unknown::TooFew => "too few samples with I/O",
+                Unknown::DepthHardlyMoved => "depth hardly moved",
+                Unknown::MixedSizes => "sizes or kinds of I/O changed",
+                Unknown::Scattered => "throughput is scattered",
+            };
+            return format!("Elasticity: unknown, {why}.");
+        }
+    };
+    let meaning = match found.verdict {
+        Verdict::Headroom => "more depth brings more",
+        Verdict::Near => "more depth brings some",
+        Verdict::Saturated => "more depth only waits",
+    };
+    format!(
+        "Elasticity {:.2} +- {:.2}, r2 {:.2}, over all: {meaning}.",
+        found.elasticity, found.error, found.r_squared
+    )
 }

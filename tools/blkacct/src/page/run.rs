@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use acct::hist::Counts;
 use acct::sgrp::StatGroup;
-use acct::wire::Anomalies;
+use acct::wire::{Anomalies, Stat};
 
 use super::clock::Clock;
 use super::series::{Series, Step};
@@ -16,6 +16,8 @@ use crate::sample::{DeviceSample, Identity, Latencies, Sample};
 
 /// Gaps of one disk that are told; more are counted.
 const MOST_GAPS: usize = 20;
+/// Windows of one disk that are kept.
+const MOST_WINDOWS: usize = 600;
 
 /// What was seen of some disks for some time.
 #[derive(Default)]
@@ -40,12 +42,29 @@ pub struct Run {
     last: Option<(u64, Sample)>,
 }
 
+/// A time without a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// When it begins and ends on the page's clock.
+    pub times: (u64, u64),
+    /// All that happened in it.
+    pub window: Window,
+    first: Stat,
+}
+
 /// What was seen of a disk.
 pub struct Disk {
     /// Who it is, as it was at the end.
     pub identity: Arc<Identity>,
     /// What happened over time.
     pub series: Series,
+    /// The counters at both ends of what is known without a gap, and when that is.
+    pub ends: Option<Ends>,
+    /// Some windows, spread evenly over the time: all, if they are not too many.
+    pub windows: Vec<Window>,
+    /// One of so many is kept, as a power of two; and how many there were.
+    every: u32,
+    seen: u64,
     /// Histograms of the whole time, by [`StatGroup::index`]: total and device.
     pub latencies: [Option<(Counts, Option<Counts>)>; StatGroup::COUNT],
     /// Times of which nothing is known: when they end, and why.
@@ -68,6 +87,10 @@ impl Disk {
         Disk {
             identity,
             series: Series::default(),
+            ends: None,
+            windows: Vec::new(),
+            every: 0,
+            seen: 0,
             latencies: [const { None }; StatGroup::COUNT],
             gaps: Vec::new(),
             gap_count: 0,
@@ -104,6 +127,15 @@ impl Disk {
         let Some(sums) = Sums::of(window) else {
             return;
         };
+        if let (Some(first), Some(last)) = (&a.stat, &b.stat) {
+            let before = self.ends.filter(|_| self.is_open);
+            let (begin, first) = before.map_or((times.0, *first), |b| (b.times.0, b.first));
+            self.ends = Some(Ends {
+                times: (begin, times.1),
+                window: Window::new(Some(&first), last),
+                first,
+            });
+        }
         let of_time = [StatGroup::Read, StatGroup::Write]
             .map(|group| growth(&a.latencies, &b.latencies, group).map(|(total, _)| total));
         for group in StatGroup::ALL {
@@ -116,6 +148,18 @@ impl Disk {
                 let before = all.1.get_or_insert_default();
                 *before = histogram::sum([&*before, &*device].into_iter());
             }
+        }
+        if self.seen & ((1 << self.every) - 1) == 0 {
+            self.windows.push(*window);
+        }
+        self.seen += 1;
+        if self.windows.len() > MOST_WINDOWS {
+            let mut place = 0u32;
+            self.windows.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.every = (self.every + 1).min(u64::BITS - 1);
         }
         let step = Step::new(times.0, times.1, sums, of_time);
         self.series.push(step, self.is_open);

@@ -31,6 +31,8 @@ pub struct Step {
     pub range: [Option<(u64, u64)>; Quantity::COUNT],
     /// The latencies of reads and of writes; none if there was none.
     pub latencies: [Option<Box<Counts>>; 2],
+    /// Of how many windows it is.
+    windows: u64,
 }
 
 impl Step {
@@ -45,6 +47,7 @@ impl Step {
             range: Quantity::ALL.map(value),
             sums,
             latencies,
+            windows: 1,
         }
     }
 
@@ -57,6 +60,7 @@ impl Step {
     pub fn take(&mut self, next: Step) {
         self.broken |= next.broken || !next.joined;
         self.end = next.end;
+        self.windows += next.windows;
         self.sums.add(&next.sums);
         for (range, more) in self.range.iter_mut().zip(next.range) {
             *range = match (*range, more) {
@@ -78,13 +82,20 @@ impl Step {
 pub struct Series {
     /// In the order of time.
     pub steps: Vec<Step>,
+    /// Of how many windows a step is to be, as a power of two: the same from begin to end.
+    grain: u32,
 }
 
 impl Series {
     /// Appends a step. `joined` says that it goes on where the last ended.
     pub fn push(&mut self, step: Step, joined: bool) {
-        self.steps.push(Step { joined, ..step });
+        let step = Step { joined, ..step };
+        match self.steps.last_mut() {
+            Some(last) if joined && last.windows >> self.grain == 0 => last.take(step),
+            _ => self.steps.push(step),
+        }
         if self.steps.len() > 2 * FEW {
+            self.grain = (self.grain + 1).min(u64::BITS - 1);
             self.steps = halved(std::mem::take(&mut self.steps), false);
         }
         // So many gaps that they cannot all be kept apart.
@@ -169,6 +180,9 @@ mod tests {
             .windows(2)
             .all(|two| two[0].end == two[1].begin));
         assert!(series.steps.iter().all(|step| !step.broken));
+        // And are of the same length, but the last.
+        let (_, full) = series.steps.split_last().unwrap();
+        assert!(full.iter().all(|step| step.windows == full[0].windows));
     }
 
     #[test]

@@ -4,18 +4,23 @@
 use super::knee::knee;
 use super::quantity::{short, spaced, Quantity, Unit};
 use super::run::{Disk, Run};
+use super::sums::Sums;
 use crate::show::table::duration;
 
-/// Depth and throughput of each step, both in thousandths.
+/// Depth and throughput of each window, both in thousandths.
 pub fn dots(disk: &Disk) -> Vec<(u64, u64)> {
-    let dot = |step: &super::series::Step| {
-        let depth = Quantity::AtDriver.of(&step.sums);
-        let depth = depth.or_else(|| Quantity::Depth.of(&step.sums))?;
-        let rate = Quantity::Reads.of(&step.sums)?;
-        let rate = rate.saturating_add(Quantity::Writes.of(&step.sums)?);
+    let dot = |sums: Sums| {
+        let depth = Quantity::AtDriver.of(&sums);
+        let depth = depth.or_else(|| Quantity::Depth.of(&sums))?;
+        let rate = Quantity::Reads.of(&sums)?;
+        let rate = rate.saturating_add(Quantity::Writes.of(&sums)?);
         (rate > 0).then_some((depth, rate))
     };
-    disk.series.steps.iter().filter_map(dot).collect()
+    disk.windows
+        .iter()
+        .filter_map(Sums::of)
+        .filter_map(dot)
+        .collect()
 }
 
 /// Returns a sentence or two about a disk; the worst comes first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Throughput against depth: a dot for each step.
+//! Throughput against depth: a dot for each window.
 
 use super::{px, scale, ticks, Svg, BELOW, LEFT, RIGHT, TOP};
 use crate::page::knee::Knee;
@@ -30,7 +30,7 @@ pub fn scatter(svg: &mut Svg, dots: &[(u64, u64)], knee: Result<&Knee, &str>) {
         svg.path("knee", &format!("M{} {}V{}", px(at), px(TOP), px(bottom)));
         said = format!("knee at {}", short(knee.depth.into()));
     }
-    svg.legend(&[("dot", "a step"), ("knee", &said)]);
+    svg.legend(&[("dot", "a sample"), ("knee", &said)]);
     if most.is_none() {
         svg.say("nothing completed");
     }
