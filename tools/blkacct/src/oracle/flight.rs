@@ -72,6 +72,17 @@ const BEGUN: usize = 65_536;
 
 const SECOND: u64 = 1_000_000_000;
 
+/// A request from before the trace whose data are done, if they are those of a sequence.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// When they were.
+    at: u64,
+    /// They were taken for those of a request that ended.
+    counted: bool,
+    /// The other place where its end may be.
+    other: u64,
+}
+
 /// How an event is taken that may end a request or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lean {
@@ -117,9 +128,9 @@ pub struct Flight {
     ended_unflushed: u64,
     /// Two queues had a flush command at once.
     flushes_overlap: bool,
-    /// Data that were done of requests from before the trace: what group, the sector behind them, and
-    /// when. They may be those of sequences, whose ends are to come.
-    begun: BTreeMap<(Group, u64), u64>,
+    /// Data that were done of requests from before the trace, by where their ends may be: they may be
+    /// those of sequences.
+    begun: BTreeMap<(Group, u64), Begun>,
     /// When a sequence from before the trace was last taken to wait for a flush.
     waits_since: Option<u64>,
     /// When a flush command was last issued.

@@ -65,7 +65,8 @@ impl Flight {
                     driver,
                 });
             }
-            Kind::Done if self.strays.count(group, event.sector) > 0 => {
+            // A driver command names no place.
+            Kind::Done if event.sector != 0 || self.strays.count(group, 0) > 0 => {
                 let (io, driver) = self.done(group, event);
                 return Some(Step { group, io, driver });
             }

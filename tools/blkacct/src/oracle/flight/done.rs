@@ -4,7 +4,7 @@
 use super::flow::Told;
 use super::pairing::{as_sequence, Choice};
 use super::table::{Awaits, Key, Request, Shape, Stage};
-use super::{Effect, Flight, LastDone, Lean, BEGUN, SECOND};
+use super::{Begun, Effect, Flight, LastDone, Lean, BEGUN, SECOND};
 use crate::oracle::driver::Stay;
 use crate::source::{Event, Group};
 
@@ -62,19 +62,20 @@ impl Flight {
     ) -> (Option<Effect>, Option<Stay>) {
         let late = self.lean == Lean::Late;
         self.missed = true;
-        if let Some(data) = self.begun.remove(&(group, event.sector)) {
-            self.missed = !late;
-            let effect = match late {
-                true => Effect::EndOfBegun,
-                false => Effect::EndAfter { data },
+        if let Some(begun) = self.begun.remove(&(group, event.sector)) {
+            self.begun.remove(&(group, begun.other));
+            self.missed = begun.counted;
+            let effect = match begun.counted {
+                true => Effect::EndAfter { data: begun.at },
+                false => Effect::EndOfBegun,
             };
             return (Some(effect), None);
         }
         let issued = self.come_back(group, event.sector);
         let may_wait = group == Group::Write && event.rwbs.kept.sync && !event.rwbs.fua;
         if let (Told::Data(sectors), true) = (told, may_wait && self.begun.len() < BEGUN) {
-            let behind = event.sector.saturating_add(sectors);
-            self.begun.insert((group, behind), event.time);
+            let places = (event.sector, event.sector.saturating_add(sectors));
+            self.keep_begun(group, places, event.time, !(open && late));
         }
         let is_data = matches!(told, Told::Data(_)) || !may_wait;
         let stayed = issued.is_some() || is_data || (open && late);
@@ -121,7 +122,7 @@ impl Flight {
         let unseen = choice.end.is_none() && choice.middle.is_none();
         let flushes = group == Group::Write && event.rwbs.kept.sync && !event.rwbs.fua;
         (unseen && flushes)
-            && self.strays.count(group, event.sector) == 0
+            && !self.begun.contains_key(&(group, event.sector))
             && self.told(group, event) != Told::End
     }
 
@@ -174,6 +175,19 @@ impl Flight {
             self.table.insert(key, request);
         }
         true
+    }
+
+    /// Keeps in mind data that may be those of a sequence, by where its end may be.
+    fn keep_begun(&mut self, group: Group, (first, behind): (u64, u64), at: u64, counted: bool) {
+        for (place, other, kernel) in [
+            (first, behind, LastDone::First),
+            (behind, first, LastDone::Behind),
+        ] {
+            if self.last_done.unwrap_or(kernel) == kernel {
+                let begun = Begun { at, counted, other };
+                self.begun.insert((group, place), begun);
+            }
+        }
     }
 
     /// Returns whether a sequence was taken to wait for a flush from then on, and none came until the
